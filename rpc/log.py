@@ -1,6 +1,6 @@
-"""Structured log of the service and the node: events, each a constant text with named values.
+"""Structured log of the service and the node. Each event is a constant text with named values.
 
-Based on the standard library's logging below `ROOT`, which every start loads anyway.
+It uses the standard library's logging below the logger `ROOT`, since every start imports that module anyway.
 """
 
 import logging
@@ -10,7 +10,7 @@ ROOT = "coind"
 
 
 class Log:
-    """Logs the events of one part of the program. The value `exc_info` is an error whose traceback is logged with the event."""
+    """Logger for one part of the program. The value `exc_info`, if given, is an exception whose traceback is logged."""
 
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(f"{ROOT}.{name}")
@@ -32,7 +32,7 @@ class Log:
         self._write(logging.ERROR, event, {**values, "exc_info": True})
 
     def critical(self, event: str, **values: Any) -> None:
-        """Log an event that ends the program."""
+        """Log a failure that ends the program."""
         self._write(logging.CRITICAL, event, values)
 
     def _write(self, level: int, event: str, values: dict[str, Any]) -> None:

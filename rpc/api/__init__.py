@@ -1,8 +1,8 @@
-"""All RPC methods. Importing this package imports every module below it, which declares the methods.
+"""All RPC methods. Importing this package imports its modules, which declare the methods.
 
-A new method is a function under `@method` in the module of its topic, and a test that calls it. A new module needs no registration.
+To add a method, write a function under `@method` in the module of its topic, and a test that calls it. New modules are found automatically.
 `bin.docs` then regenerates docs/api. Tests compare arguments and results of the reference's methods with docs/reference/methods.json;
-tests/rpc/api/test_api_declarations.py lists coind's own groups (OUR_GROUPS).
+tests/rpc/api/test_api_declarations.py lists the API groups that only coind has (OUR_GROUPS).
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Accounts, by name. Source: rpc-api.md §3.2.2, §3.2.4, §3.7, §3.8, §3.12."""
+"""Accounts by name. Source: rpc-api.md §3.2.2, §3.2.4, §3.7, §3.8, §3.12."""
 
 from itertools import islice
 from typing import Annotated, Any
@@ -49,14 +49,14 @@ def get_account_count(state: State) -> int:
 
 @method("condenser_api.get_account_references", raw=True)
 def get_account_references(state: State, _params: Any) -> list[Any]:
-    """Always refused. The reference lists this method, but never serves it."""
+    """Always refused, as in the reference, which lists this method but doesn't serve it."""
     raise Refused("condenser_api::get_account_references --- Needs to be refactored for Coin.", condition="false")
 
 
 @method("witness_api.get_account_bandwidth")
 @method("condenser_api.get_account_bandwidth")
 def get_account_bandwidth(state: State, account: AccountName, type_: Annotated[Text, Example("forum")]) -> Json:
-    """Always refused. Not served since release 0.20.6."""
+    """Always refused, as in the reference since release 0.20.6."""
     raise NotServed("get_account_bandwidth")
 
 

@@ -18,10 +18,10 @@ BlockJson = Annotated[Json, ShowsRecord(BlockRecord)]
 @method("block_api.get_block", key="block")
 @method("condenser_api.get_block", required=1)
 def get_block(chain: Chain, show: RecordEncoder, /, block_num: UInt32 = 0) -> BlockJson | None:
-    """Return the block of the main branch with this number, including reversible blocks, or null."""
+    """Return the block with this number on the main branch, even if it is reversible, or null."""
     packed = chain.irreversible_blocks.packed(block_num) if 0 < block_num <= chain.irreversible else None
     if packed is not None and len(packed) > LARGE_SIZE and chain.state.journal.read_mode.is_incremental:
-        # Identify the block by a digest, since computing its id would require parsing it first.
+        # Identify the block by a digest of its bytes, since its id is known only after parsing it.
         return _in_slices(show, blake2b(packed).digest(), lambda: show.wire.unpack_block(packed)[0])
     block = chain.block_by_number(block_num)
     if block is None:
@@ -39,7 +39,7 @@ def _in_slices(show: RecordEncoder, known_by: bytes, read: Callable[[], SignedBl
 @method("block_api.get_block_header", record=BlockHeader)
 @method("condenser_api.get_block_header", record=BlockHeader)
 def get_block_header(chain: Chain, show: RecordEncoder, /, block_num: UInt32) -> Json | None:
-    """Return the header of the block with this number, or null. Its extensions are objects in both groups."""
+    """Return the header of the block with this number, or null. Its extensions are encoded as objects in both groups."""
     is_settled = 0 < block_num <= chain.irreversible
     header = chain.irreversible_blocks.header(block_num) if is_settled else chain.block_by_number(block_num)
     return None if header is None else show.wire.header_to_json(header)

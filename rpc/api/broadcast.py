@@ -1,4 +1,4 @@
-"""Broadcasting transactions and blocks to this node. Source: rpc-api.md §3.2.1, §3.11, §7."""
+"""Broadcasts of transactions and blocks to this node. Source: rpc-api.md §3.2.1, §3.11, §7."""
 
 from rpc.caller import Caller
 from rpc.declare.arguments import Int32
@@ -17,14 +17,14 @@ ANY_AGE = -1
 @method("condenser_api.broadcast_block", needs_local=True)
 @method("network_broadcast_api.broadcast_block", needs_local=True)
 async def broadcast_block(processor: Processor, block: SignedBlock) -> Json:
-    """Push a block. An empty object means that it was accepted, possibly on another branch than the main one."""
+    """Push a block. The result is an empty object if it was accepted, possibly on a fork instead of the main branch."""
     await processor.push_block(block)
     return {}
 
 
 @method("condenser_api.broadcast_transaction")
 async def broadcast_transaction(processor: Processor, caller: Caller, /, trx: SignedTransaction) -> Json:
-    """Push a transaction. An empty object means that it is pending."""
+    """Push a transaction. The result is an empty object if it was accepted and is pending."""
     await processor.push_transaction(trx, caller)
     return {}
 

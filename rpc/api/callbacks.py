@@ -1,7 +1,7 @@
-"""WebSocket callbacks of nodes before version 0.20, and the login that their clients start with.
+"""WebSocket callbacks of nodes before version 0.20, and the login with which their clients start.
 
-Notices are `{"method": "notice", "params": [callback, [value]]}`. `callback` is a number that the client has chosen, and values have
-the format of condenser_api. The clients of those nodes also `call` APIs by number: see `method_names.NUMBERED_GROUPS`.
+Notices are `{"method": "notice", "params": [callback, [value]]}`. `callback` is a number chosen by the client, and values have the format
+of condenser_api. Clients of those nodes also `call` APIs by number: see `method_names.NUMBERED_GROUPS`.
 """
 
 from typing import Annotated
@@ -11,7 +11,7 @@ from rpc.declare.method import method
 from rpc.push.session import Session, Topic
 from state.protocol.errors import require
 
-# The public APIs of older nodes, and their numbers. All except the login are now in condenser_api.
+# The public APIs of older nodes and their numbers. Except for the login, their methods are now in condenser_api.
 APIS = {"database_api": 0, "login_api": 1}
 OTHER_APIS, OTHER = ("network_broadcast_api", "follow_api", "market_history_api", "account_by_key_api", "tag_api"), 2
 
@@ -42,12 +42,12 @@ def cancel_all_subscriptions(session: Session) -> None:
 
 @method("login_api.login")
 def login(_session: Session, user: Text, password: Text) -> bool:
-    """Return true, since all methods for which older nodes required a login are public."""
+    """Always return true, since all methods for which older nodes required a login are public."""
     return True
 
 
 @method("login_api.get_api_by_name")
 def get_api_by_name(_session: Session, api: Annotated[Text, Example("database_api")]) -> int:
-    """Return the number for calling an API of older nodes over a WebSocket."""
+    """Return the number of an API of older nodes, with which clients call its methods over a WebSocket."""
     require(api in APIS or api in OTHER_APIS, "there is no API ${api}", condition="api_map.contains( api )", api=api)
     return APIS.get(api, OTHER)

@@ -1,4 +1,4 @@
-"""chain_api: pushing transactions and blocks. A refusal is a result, not an error. Source: rpc-api.md §5.3."""
+"""chain_api: pushes transactions and blocks. A refusal is returned as a result, not as an error. Source: rpc-api.md §5.3."""
 
 from typing import Annotated, NotRequired, TypedDict
 
@@ -16,7 +16,7 @@ Signatures = Annotated[tuple[bytes, ...], Many(Hash(SIGNATURE_BYTES))]
 
 
 class Outcome(TypedDict):
-    """Whether a block or transaction was accepted. If not, `error` holds the reason."""
+    """Whether a block or transaction was accepted. If not, `error` contains the reason."""
 
     success: bool
     error: NotRequired[Text]
@@ -24,7 +24,7 @@ class Outcome(TypedDict):
 
 @method("chain_api.push_block")
 async def push_block(processor: Processor, wire: Wire, caller: Caller, /, block: SignedBlock, currently_syncing: Bool = False) -> Outcome:
-    """Push a block. `currently_syncing` has no effect. Refused blocks count against the sender, like refused transactions."""
+    """Push a block. `currently_syncing` has no effect. Refused blocks are charged to the sender's allowance, like refused transactions."""
     try:
         await processor.push_block(block, caller)
     except (PushFailed, ChainError) as error:
@@ -45,7 +45,7 @@ async def push_transaction(
     extensions: Extensions,
     signatures: Signatures,
 ) -> Outcome:
-    """Push a transaction. Its fields are the arguments."""
+    """Push a transaction, whose fields are the arguments."""
     trx = SignedTransaction(ref_block_num, ref_block_prefix, expiration, operations, extensions, signatures)
     try:
         await processor.push_transaction(wire.seal(trx), caller)
@@ -55,6 +55,6 @@ async def push_transaction(
 
 
 def failure(error: PushFailed | ChainError, wire: Wire) -> Outcome:
-    """Return the outcome of a refusal, with its message."""
+    """Return the outcome for a refusal, with its message."""
     refused = error.error if isinstance(error, PushFailed) else error
     return {"success": False, "error": refused.message(wire.spec.spell)}

@@ -1,4 +1,4 @@
-"""Comments and votes on them, from the chain's tables. Source: rpc-api.md §3.7, §3.8."""
+"""Comments and votes on them, from the chain's own tables. Source: rpc-api.md §3.7, §3.8."""
 
 from itertools import islice
 from typing import Annotated, Any
@@ -49,7 +49,7 @@ def find_comments(
 ) -> list[Json]:
     """Return the comments with these authors and permlinks, in the given order. Unknown comments are omitted.
 
-    Pass the authors and permlinks as `start` or as `comments`. The argument `order` is ignored.
+    Pass the authors and permlinks as `start` or as `comments`. `order` is ignored.
     """
     require_few("comments", start)
     require_few("comments", comments)
@@ -60,7 +60,7 @@ def find_comments(
 
 @method("database_api.find_votes", key="votes", record=VoteRecord)
 def find_votes(state: State, show: RecordEncoder, /, author: AccountName = "", permlink: Text = "") -> list[Json]:
-    """Return the votes on a comment, oldest voting account first."""
+    """Return the votes on a comment, oldest voter account first."""
     found, condition = state.comments.by_permlink.get(author, permlink), "comment != nullptr"
     comment = existing(found, "Could not find comment ${a}/${p}", condition=condition, a=author, p=permlink)
     votes = few(state.comment_votes.by_comment_voter, comment.id)
@@ -68,7 +68,7 @@ def find_votes(state: State, show: RecordEncoder, /, author: AccountName = "", p
 
 
 def comment_id(state: State, author: str, permlink: str, variable: str = "comment") -> int:
-    """Return the record id of an existing comment, or FIRST without author and permlink."""
+    """Return the record id of a comment, FIRST if author and permlink are empty. An unknown comment is refused."""
     if not author and not permlink:
         return FIRST
     comment, condition = state.comments.by_permlink.get(author, permlink), f"{variable} != nullptr"
@@ -76,21 +76,21 @@ def comment_id(state: State, author: str, permlink: str, variable: str = "commen
 
 
 def cashout_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Return the key of a comment by payout time, from [time, author, permlink]."""
+    """Return the key of a comment in the order by payout time, from [time, author, permlink]."""
     comment = comment_id(state, member(1), member(2))
     return member(0), comment
 
 
 def root_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Return the key of a comment by discussion, from [root author, root permlink, author, permlink]."""
+    """Return the key of a comment in the order by discussion, from [root author, root permlink, author, permlink]."""
     root = comment_id(state, member(0), member(1), "root")
     return root, comment_id(state, member(2), member(3), "child")
 
 
 def parent_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Return the key of a comment by parent, from [parent author, parent permlink or time, author, permlink].
+    """Return the key of a comment in the order by parent, from [parent author, parent permlink or time, author, permlink].
 
-    Replies to an author by time of last change have the same format.
+    The order of replies to an author by their last change has keys of the same form.
     """
     child = comment_id(state, member(2), member(3), "child")
     second = member(1)
@@ -98,7 +98,7 @@ def parent_place(state: State, member: Member) -> tuple[Any, ...]:
 
 
 def author_update_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Return the key of `parent_place`. The reference's refusal has another variable name here."""
+    """Return the same key as `parent_place`. The reference's refusal names another variable here."""
     comment = comment_id(state, member(2), member(3))
     time = member(1)
     return member(0), time, comment
@@ -120,7 +120,7 @@ declare_list(
 )
 
 
-# Orders that only the specification has: the equal order without a symbol, and the index of the symbol in their start key.
+# Orders that only the specification has: for each, the equal order without a symbol, and the index of the symbol in the start key.
 SYMBOL_ORDERS = {
     "by_comment_voter_symbol": ("by_comment_voter", 3),
     "by_voter_comment_symbol": ("by_voter_comment", 3),
@@ -135,21 +135,21 @@ VoterComment = exactly("by_comment_voter", VOTER_COMMENT, AccountName, AccountNa
 
 
 def voter_id(state: State, name: str) -> int:
-    """Return the record id of an existing account, or FIRST without a name."""
+    """Return the record id of an account, FIRST if the name is empty. An unknown account is refused."""
     if not name:
         return FIRST
     return existing(state.accounts.by_name.get(name), "Could not find voter ${v}.", condition="account != nullptr", v=name).id
 
 
 def comment_voter_place(state: State, member: Member) -> tuple[int, int]:
-    """Return the key of a vote by comment, from [author, permlink, voter]."""
+    """Return the key of a vote in the order by comment, from [author, permlink, voter]."""
     author, permlink, voter = member(0), member(1), member(2)
     account = voter_id(state, voter)
     return comment_id(state, author, permlink), account
 
 
 def voter_comment_place(state: State, member: Member) -> tuple[int, int]:
-    """Return the key of a vote by voter, from [voter, author, permlink]."""
+    """Return the key of a vote in the order by voter, from [voter, author, permlink]."""
     author, permlink, voter = member(1), member(2), member(0)
     return voter_id(state, voter), comment_id(state, author, permlink)
 
@@ -173,7 +173,7 @@ def list_votes(
 ) -> list[Json]:
     """List votes by comment and voter, or by voter and comment, each by record id.
 
-    The orders with a symbol are equal to those without one, because the symbol is ignored.
+    The orders with a symbol equal those without one, since the symbol is ignored.
     """
     named = None if type(order) is str and order in SYMBOL_ORDERS else read_argument("order", Order, show.wire, order)
     if start is not BEGINNING:
@@ -188,7 +188,7 @@ def list_votes(
 
 
 def without_symbol(order: str, start: list[Any]) -> list[Any]:
-    """Remove the symbol from the start key of an order with a symbol. Missing members are empty."""
+    """Remove the symbol from the start key of an order with a symbol, and fill in missing members as empty."""
     place = SYMBOL_ORDERS[order][1]
     least = 3 if place == 3 else 2
     text, condition = f"{order} start requires {least} or 4 values.", f"key.size() == {least} || key.size() == 4"

@@ -1,4 +1,4 @@
-"""Single posts and replies, their votes and tags. Source: rpc-api.md §3.2.4, §3.2.6, §4.5, §5.2, §6.5.5."""
+"""Individual posts and replies, their votes and tags. Source: rpc-api.md §3.2.4, §3.2.6, §4.5, §5.2, §6.5.5."""
 
 from itertools import islice
 from typing import Annotated
@@ -61,14 +61,14 @@ def get_content_replies(state: State, show: RecordEncoder, /, author: AccountNam
 
 
 def unpromoted(show: RecordEncoder) -> Asset:
-    """Return the promotion of a comment without tags, in the symbol of the method's group."""
+    """Return the promotion amount for a comment without tags: zero in the symbol that the method's group uses."""
     return NO_COIN if show.legacy else NO_DEBT
 
 
 @method("tags_api.get_active_votes", key="votes", plugin=TAGS, record=VoteStateRecord)
 @method("condenser_api.get_active_votes", record=VoteStateRecord)
 def get_active_votes(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[Json]:
-    """List at most 10,000 votes on a comment, oldest voting account first. An unknown comment is refused."""
+    """List at most 10,000 votes on a comment, oldest voter account first. An unknown comment is refused."""
     return show.each(VoteStateRecord, vote_views(shared(state), comment_of(state, author, permlink)))
 
 

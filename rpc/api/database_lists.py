@@ -1,4 +1,4 @@
-"""Declares the list_* methods of database_api by the sort orders of their tables. Source: rpc-api.md §3.8."""
+"""Declares the list_* methods of database_api from the sort orders of their tables. Source: rpc-api.md §3.8."""
 
 import enum
 from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ Place = Callable[[State, Member], tuple[Any, ...]]
 
 
 class SortOrder(enum.Enum):
-    """All sort orders of all lists, with the reference's numbers."""
+    """The sort orders of all lists, with the reference's numbers."""
 
     by_name = 0
     by_proxy = 1
@@ -84,14 +84,14 @@ ListLimit = Annotated[UInt32, MaxValue(QUERY_LIMIT, condition=LIMIT_CONDITION)]
 
 
 class By(Struct, frozen=True):
-    """Sort order of a list: its index, and the type of `start` as an annotation.
+    """Sort order of a list: its index, and the type of the argument `start` as an annotation.
 
-    A tuple type means a pair, whose missing members have defaults. With `ExactLength` it means an array of that size, which can
-    also be empty if `or_empty` is set. With `or_alone`, an array of one name is accepted for a name.
+    A tuple type means a pair, whose missing members get default values. With `ExactLength`, it means an array of that size, which may also
+    be empty if `or_empty` is set. With `or_alone`, an array with one name is accepted instead of a name.
 
-    `bound` converts the state and the members of `start` to a prefix of the index. If the type is Any, it gets `start`
-    unparsed. `place` is the variant for an exact array between whose members the reference looks up rows. It gets a function
-    that reads the member at an index, and calls it in the reference's order, so that the same wrong member is refused first.
+    `bound` converts the state and the members of `start` to a key prefix of the index. If the type is Any, it gets `start` unparsed.
+    `place` is used instead for exact arrays for which the reference looks up rows between parsing two members. It gets a function that
+    reads the member at an index, and calls it in the reference's order, so that the same invalid member is refused first.
     """
 
     index: Callable[[State], OrderedIndex[Any]]
@@ -102,9 +102,9 @@ class By(Struct, frozen=True):
     or_alone: bool = False
 
     def rows(self, state: State, wire: Wire, start: Any, descending: bool = False) -> Iterator[Any]:
-        """Return the rows from the lower bound `start` on, or all rows if it is omitted.
+        """Return the rows from `start` on, or all rows if it is omitted.
 
-        With `descending`, return the rows below it in reverse. An empty `start` then means the end (rpc-api.md §9.3).
+        With `descending`, return the rows below `start` in reverse order. An empty `start` then means the end (rpc-api.md §9.3).
         """
         index, prefix = self.index(state), () if descending and start == [] else self.prefix(state, wire, start)
         if descending:
@@ -112,7 +112,7 @@ class By(Struct, frozen=True):
         return index.starting(*prefix) if prefix else iter(index)
 
     def prefix(self, state: State, wire: Wire, start: Any) -> tuple[Any, ...]:
-        """Return the index prefix for `start`, () for the start of the index."""
+        """Return the key prefix of the index for `start`; () for the first row."""
         try:
             return self._prefix(state, wire, start)
         except ChainError as error:
@@ -131,7 +131,7 @@ class By(Struct, frozen=True):
 
 
 def member_reader(annotation: Any, wire: Wire, start: Any) -> Member:
-    """Check the size of a `start` that is an exact array, and return a function that reads its member at an index."""
+    """Check the size of `start`, an exact array. Return a function that reads the member at an index."""
     given, elements = to_array(start), get_args(annotation.__origin__)
     annotation.__metadata__[0].check(given, len(elements))
     return lambda i: start_reader(elements[i], wire).read(given[i])
@@ -139,12 +139,12 @@ def member_reader(annotation: Any, wire: Wire, start: Any) -> Member:
 
 @lru_cache(READERS_KEPT_MAX)
 def start_reader(annotation: Any, wire: Wire) -> Argument[Any]:
-    """Return the parser of the start key of an order on a chain."""
+    """Return the converter for the argument `start` of a sort order."""
     return argument(annotation, wire)
 
 
 def exactly(order: str, types: str, *members: Any, condition: str = "") -> Any:
-    """Return the annotation of a start key with exactly these members. `types` is the list of their types in the reference's refusal."""
+    """Return the annotation of a start key with exactly these members. `types` is their C++ type list in the reference's refusal."""
     start: Any = tuple[members]  # type: ignore[valid-type]
     return Annotated[start, ExactLength(f"{order} start requires {len(members)} values. ({types}", condition)]
 
@@ -158,9 +158,9 @@ def read_argument(name: str, annotation: Any, wire: Wire, given: Any) -> Any:
 
 
 def declare_list(name: str, about: str, *, key: str, record: type, view: View = lambda state, row: row, **orders: By) -> None:
-    """Declare a list method by its docstring, the key of its reply, the record of its members, and its orders.
+    """Declare a list method: its docstring, the key of its reply, the record of its members, and its sort orders.
 
-    `view` converts the state and a row to the value that the record is read from. The first order is the default.
+    `view` converts the state and a row to the object from which the record is read. The first order is the default.
     """
     first = SortOrder[next(iter(orders))]
     assert all(order in SortOrder.__members__ for order in orders), f"{name} has orders that nobody knows"
@@ -179,12 +179,12 @@ def declare_list(name: str, about: str, *, key: str, record: type, view: View = 
 
 
 def start_types(orders: dict[str, By]) -> tuple[Any, ...]:
-    """Return the types of the start key in these orders."""
+    """Return the types of the argument `start` in these orders."""
     return tuple(dict.fromkeys(by.start for by in orders.values()))
 
 
 def chosen(orders: dict[str, By], order: enum.Enum) -> By:
-    """Return the requested order. Raises: BadArgument if the list doesn't have it."""
+    """Return the requested sort order. Raises: BadArgument if the list doesn't have it."""
     by = orders.get(order.name)
     if by is None:
         raise unknown_order()
@@ -192,23 +192,23 @@ def chosen(orders: dict[str, By], order: enum.Enum) -> By:
 
 
 def unknown_order() -> BadArgument:
-    """Return the refusal of an order that the list doesn't have."""
+    """Return the refusal of a sort order that the list doesn't have."""
     return BadArgument(Refused("Unknown or unsupported sort order", condition="false"), "order")
 
 
 def few(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:
-    """Return the rows whose key begins with the prefix, at most QUERY_LIMIT."""
+    """Return the rows whose key starts with `prefix`, at most QUERY_LIMIT."""
     return islice(index.equal(*prefix), QUERY_LIMIT)
 
 
 def named(index: OrderedIndex[RowT] | UniqueIndex[RowT], argument: str, names: list[str]) -> Iterator[RowT]:
-    """Return the rows with these names in the given order, without unknown ones. More than QUERY_LIMIT names are refused."""
+    """Return the rows with these names, in the given order. Unknown names are omitted; more than QUERY_LIMIT names are refused."""
     require_few(argument, names)
     return (row for name in names if (row := index.get(name)) is not None)
 
 
 def whole(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:
-    """Return the rows whose key begins with the prefix, at most WHOLE_LIST_MAX, for lists without a limit in the reference."""
+    """Return the rows whose key starts with `prefix`, at most WHOLE_LIST_MAX. For lists that have no limit in the reference."""
     return islice(index.equal(*prefix), WHOLE_LIST_MAX)
 
 

@@ -1,4 +1,4 @@
-"""debug_node_api: producing and loading blocks on a test node, for clients on the same machine. Source: rpc-api.md §5.4."""
+"""debug_node_api: produces and loads blocks on a test node, for clients on the same machine. Source: rpc-api.md §5.4."""
 
 from typing import Annotated, NotRequired, TypedDict
 
@@ -15,7 +15,7 @@ from state.tables import State
 
 
 class HeadBlock(TypedDict):
-    """The head block, without the member at genesis."""
+    """The head block. Without members at genesis."""
 
     block: NotRequired[BlockJson]
 
@@ -33,7 +33,7 @@ async def debug_push_blocks(
 ) -> UInt32:
     """Push the next `count` blocks from a file on the node's machine: a block log of the reference, or JSON lines, plain or compressed.
 
-    It stops at the first refused block, and returns the number of applied blocks.
+    Stops at the first refused block, and returns the number of applied blocks.
     """
     skip = Skip.VALIDATE_INVARIANTS if skip_validate_invariants else Skip.NOTHING
     return await processor.push_blocks_from(src_filename, count, skip) if count else 0
@@ -52,8 +52,8 @@ async def debug_generate_blocks(
 ) -> UInt32:
     """Produce blocks with a private key, and miss `miss_blocks` slots before each.
 
-    If a scheduled witness has another key, `edit_if_needed` replaces it by this key; without `edit_if_needed`, the call ends. Timestamps
-    end in 2106: if the last block would be less than 60 days before that, no block is produced.
+    If a scheduled witness has another key, `edit_if_needed` replaces that key by this one; otherwise production ends there. Timestamps end
+    in 2106: if the last block would be less than 60 days before that, no block is produced.
 
     Other requests are answered between the blocks. `skip` takes the reference's flags. Three of them have no effect, so that the chain
     stays valid: blocks are always signed and linked to the previous block, and their transactions are always recorded.
@@ -71,7 +71,7 @@ async def debug_generate_blocks_until(
 
 @method("debug_node_api.debug_pop_block", loopback_only=True)
 def debug_pop_block(chain: Chain, show: RecordEncoder, /) -> HeadBlock:
-    """Return the head block. As in the reference, it stays the head, despite the name of the method."""
+    """Return the head block. Contrary to the method's name, it is not undone, as in the reference."""
     head = chain.block_by_number(chain.state.props.head_block_number)
     return {} if head is None else {"block": block_json(show.wire, head, show.legacy)}
 

@@ -1,4 +1,4 @@
-"""Lists of posts and replies: under a tag, in blogs and feeds, by author and by parent. Source: rpc-api.md §3.2.6, §5.1, §5.2, §6.5."""
+"""Lists of posts and replies: by tag, in blogs and feeds, by author and by parent. Source: rpc-api.md §3.2.6, §5.1, §5.2, §6.5."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -49,9 +49,10 @@ ArgumentLimit = Annotated[UInt32, MaxValue(DISCUSSIONS_MAX)]
 class DiscussionQuery(Struct):
     """Query for a list of discussions.
 
-    `tag`: only discussions with this tag, "" for all; in blogs and feeds the account. `filter_tags` must not contain it, and has no
-    other effect. Blogs list only posts by `select_authors` and with one of `select_tags`. `truncate_body`: maximum size of bodies, in
-    bytes. `start_*`: the first discussion of the list. `parent_*`: list replies to this comment instead of posts.
+    `tag`: only discussions with this tag, "" for all; for blogs and feeds, the account. `filter_tags` must not contain `tag`, and has no
+    other effect. `select_authors` and `select_tags`: blogs list only posts by these authors and with one of these tags. `truncate_body`:
+    maximum size of bodies, in bytes. `start_*`: the first discussion of the list. `parent_*`: list replies to this comment instead of
+    posts.
     """
 
     tag: Text = ""
@@ -71,7 +72,7 @@ Find = Callable[[PayoutContext, DiscussionQuery], list[DiscussionView]]
 
 
 def declare_discussions(method_name: str, about: str, find: Find) -> None:
-    """Declare a list of discussions in both groups under one name, with the query as an object or as separate arguments."""
+    """Declare a discussion list in both API groups under one name. The query is an object in one group, separate arguments in the other."""
 
     def by_query(state: State, show: RecordEncoder, /, query: DiscussionQuery) -> list[DiscussionJson]:
         return show.each(DiscussionRecord, find(shared(state), query))
@@ -104,7 +105,7 @@ def declare_discussions(method_name: str, about: str, find: Find) -> None:
 
 
 def in_order(order: str) -> Find:
-    """Return a function that lists the discussions of a tag in this order of the tags plugin."""
+    """Return a function that lists the discussions with a tag in this order of the plugin tags."""
 
     def find(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
         require_proper(query)
@@ -133,9 +134,9 @@ def in_order(order: str) -> Find:
 
 
 def computed(make: Callable[[Thing], DiscussionView], things: Iterable[Thing], limit: int) -> list[DiscussionView]:
-    """Return at most `limit` views of the first things.
+    """Return the views of the first `things`, at most `limit`.
 
-    As on the reference, things whose view can't be computed are skipped, and only SCANNED_PER_FOUND * `limit` things are read.
+    As in the reference, things whose view can't be computed are skipped, and at most SCANNED_PER_FOUND * `limit` things are read.
     """
     views: list[DiscussionView] = []
     for thing in islice(things, SCANNED_PER_FOUND * limit):
@@ -192,7 +193,7 @@ def in_blog(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView
 
 
 def in_feed(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
-    """Return the posts in an account's feed, with whole bodies."""
+    """Return the posts in an account's feed, with untruncated bodies."""
     require_proper(query)
     require_follow(known.state, "feed")
     state, account, start = known.state, named_account(known.state, query.tag), NEWEST
@@ -200,11 +201,11 @@ def in_feed(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView
         found = FOLLOW.of(state).feeds.find(account, start_comment(state, query).id)
         start = existing(found, "Comment is not in account's feed", condition="start_c != c_idx.end()").number
     entries = FOLLOW.of(state).feeds.newest_first(account, start)
-    return computed(lambda entry: brought(listed_view(known, state.comments.find(entry.comment)), entry), entries, query.limit)
+    return computed(lambda entry: set_rebloggers(listed_view(known, state.comments.find(entry.comment)), entry), entries, query.limit)
 
 
-def brought(view: DiscussionView, entry: FeedEntry) -> DiscussionView:
-    """Add the reblogs of a post to its view, unless its author added it to the feed."""
+def set_rebloggers(view: DiscussionView, entry: FeedEntry) -> DiscussionView:
+    """Set the accounts that reblogged a post in its view, unless the post is in the feed because of its author."""
     if entry.first_reblogged_by:
         view.reblogged_by = entry.reblogged_by
         view.first_reblogged_by, view.first_reblogged_on = entry.first_reblogged_by, entry.first_reblogged_on
@@ -212,7 +213,7 @@ def brought(view: DiscussionView, entry: FeedEntry) -> DiscussionView:
 
 
 def of_author(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
-    """Return an author's replies, with whole bodies."""
+    """Return an author's replies, with untruncated bodies."""
     require_proper(query)
     require(query.start_author is not None, "Must get comments for a specific author", condition="args.start_author")
     state, author = known.state, text.cut(query.start_author or "", NAME_BYTES_MAX)
@@ -251,7 +252,7 @@ def list_discussions_by_author_before_date(
 def list_replies_by_last_update(
     state: State, show: RecordEncoder, /, start_parent_author: AccountName, start_permlink: Text, limit: ArgumentLimit = 100
 ) -> list[DiscussionJson]:
-    """List the replies to an author, last changed first. If a permlink is given, author and permlink name the first reply of the list."""
+    """List the replies to an author, last changed first. With a permlink, author and permlink are those of the first reply."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
     return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row)) for row in rows])
@@ -261,21 +262,21 @@ def list_replies_by_last_update(
 def get_replies_by_last_update(
     state: State, show: RecordEncoder, /, start_parent_author: AccountName, start_permlink: Text, limit: QueryLimit
 ) -> list[DiscussionJson]:
-    """List the replies to an author, last changed first. If a permlink is given, author and permlink name the first reply of the list."""
+    """List the replies to an author, last changed first. With a permlink, author and permlink are those of the first reply."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
     return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row, NO_COIN)) for row in rows])
 
 
 def latest_of(state: State, author: str, start: Comment | None = None) -> Iterator[Comment]:
-    """Yield the comments of an author, last changed first, from `start` on."""
+    """Yield the author's comments, last changed first, from `start` on."""
     order = state.comments.by_author_last_update
     rows = order.starting(author) if start is None else order.starting(author, start.last_update, start.id)
     return takewhile(lambda row: row.author == author, rows)
 
 
 def latest_replies(state: State, parent_author: str, permlink: str = "") -> Iterator[Comment]:
-    """Yield the replies to an author, last changed first. With a permlink, the pair names the first reply.
+    """Yield the replies to an author, last changed first. With a permlink, author and permlink are those of the first reply instead.
 
     The parent author of posts is "".
     """
@@ -292,19 +293,19 @@ def latest_replies(state: State, parent_author: str, permlink: str = "") -> Iter
 
 
 def require_proper(query: DiscussionQuery) -> None:
-    """Refuse a query whose tag is in `filter_tags`, or for too many discussions."""
+    """Refuse a query whose tag is in `filter_tags`, or whose limit is too large."""
     require(query.tag not in query.filter_tags, condition="filter_tags.find(tag) == filter_tags.end()")
     require(query.limit <= DISCUSSIONS_MAX, condition="limit <= 100")
 
 
 def require_follow(state: State, what: str) -> None:
-    """Refuse a query that needs blogs and feeds if the plugin `follow` is disabled."""
+    """Refuse a query for blogs or feeds if the plugin `follow` isn't enabled."""
     has_index = f"_db.has_index< follow::{what}_index >()"
     require(FOLLOW.is_on(state), "Node is not running the follow plugin", condition=has_index)
 
 
 def given_comment(state: State, author: str | None, permlink: str | None) -> Comment | None:
-    """Return the comment with this author and permlink, or None unless both are given. An unknown comment is refused."""
+    """Return the comment with this author and permlink; None unless both are given. An unknown comment is refused."""
     if author is None or permlink is None:
         return None
     return comment_of(state, text.cut(author, NAME_BYTES_MAX), permlink)
@@ -316,17 +317,17 @@ def start_comment(state: State, query: DiscussionQuery) -> Comment:
 
 
 def named_account(state: State, name: str) -> str:
-    """Return the name of the account of a query. An unknown account is refused."""
+    """Return the name of the account in a query. An unknown account is refused."""
     return state.account(text.cut(name, NAME_BYTES_MAX)).name
 
 
 def is_selected(state: State, row: Comment, query: DiscussionQuery) -> bool:
-    """Whether a post has one of the authors and one of the tags that a query selects."""
+    """Whether a post's author and tags match a query's `select_authors` and `select_tags`."""
     if query.select_authors and row.author not in query.select_authors:
         return False
     return not query.select_tags or not set(query.select_tags).isdisjoint(tags_of(state, row.id))
 
 
 def as_tag(name: str) -> str:
-    """Return a tag as the plugin stores it, in lower case and cut to its maximum size."""
+    """Return a tag as the plugin stores it: in lower case, truncated to the maximum size."""
     return stored(name.translate(SMALL_LETTERS))

@@ -31,7 +31,7 @@ NEWEST = -1
 
 
 class FollowType(enum.Enum):
-    """Relation of an account to another. `undefined` means any, including ended ones."""
+    """Relation of an account to another. `undefined` matches any relation, including ended ones."""
 
     undefined = 0
     blog = BLOG
@@ -101,7 +101,7 @@ def get_blog_entries(
 
 
 def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[BlogView]:
-    """Yield the entries of a blog with their posts, from number `start` on (0: the newest). Entry 0 can't be requested."""
+    """Yield the entries of a blog with their posts, from entry number `start` on (0: the newest). Entry 0 can't be requested."""
     for entry in islice(FOLLOW.of(state).blogs.newest_first(account, start or NEWEST), limit):
         yield BlogView(entry, comment_view(state, state.comments.find(entry.comment)))
 
@@ -109,14 +109,14 @@ def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[B
 @method("follow_api.get_blog_authors", key="blog_authors", plugin=FOLLOW, record=AuthorCountRecord)
 @method("condenser_api.get_blog_authors", plugin=FOLLOW, not_enabled=OFF, renamed="account", record=AuthorCountRecord)
 def get_blog_authors(state: State, show: RecordEncoder, /, blog_account: AccountName) -> list[Json]:
-    """List at most 2,000 authors whose posts an account has reblogged, with the number of posts, by name."""
+    """List at most 2,000 authors whose posts an account has reblogged, with the number of these posts, by name."""
     return show.each(AuthorCountRecord, blog_authors(state, blog_account))
 
 
 @method("follow_api.get_reblogged_by", key="accounts", plugin=FOLLOW)
 @method("condenser_api.get_reblogged_by", plugin=FOLLOW, not_enabled=OFF)
 def get_reblogged_by(state: State, /, author: AccountName, permlink: Permlink) -> list[AccountName]:
-    """List at most 2,000 accounts whose blogs hold a post, including its author, by name. An unknown post is refused."""
+    """List at most 2,000 accounts whose blogs contain a post, including its author, by name. An unknown post is refused."""
     return reblogged_by(state, comment_of(state, author, permlink).id)
 
 
@@ -125,7 +125,7 @@ def get_reblogged_by(state: State, /, author: AccountName, permlink: Permlink) -
 def get_feed(state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500) -> list[Json]:
     """List the posts in an account's feed, newest first, from entry `start_entry_id` on (0: the newest).
 
-    A feed holds the posts and reblogs of the accounts that the account follows.
+    A feed contains the posts and reblogs of the accounts that the account follows.
     """
     return show.each(FeedItemRecord, feed_views(state, account, start_entry_id, limit))
 
@@ -143,6 +143,6 @@ def get_feed_entries(
 
 
 def feed_views(state: State, account: str, start: int, limit: int) -> Iterator[FeedView]:
-    """Yield the entries of a feed with their posts, from number `start` on (0: the newest). Entry 0 can't be requested."""
+    """Yield the entries of a feed with their posts, from entry number `start` on (0: the newest). Entry 0 can't be requested."""
     for entry in islice(FOLLOW.of(state).feeds.newest_first(account, start or NEWEST), limit):
         yield FeedView(entry, comment_view(state, state.comments.find(entry.comment)))

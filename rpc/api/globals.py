@@ -1,5 +1,5 @@
-"""Global data of the chain and the node: constants, version, global properties, price, hardforks, reward funds.
-Source: rpc-api.md §3.2.2, §3.7, §3.12, §2.4.
+"""Global data of the chain and the node: constants, version, global properties, price, hardforks, reward funds. Source: rpc-api.md §3.2.2,
+§3.7, §3.12, §2.4.
 """
 
 from functools import lru_cache
@@ -41,14 +41,14 @@ def get_config(state: State) -> Json:
 
 @lru_cache(CONFIGS_KEPT_MAX)
 def config_of(spec: ChainSpec) -> Json:
-    """Return the cached constants of a chain. The object must not be changed."""
+    """Return the constants of a chain. The object is cached and must not be changed."""
     return config_object(spec)
 
 
 @method("database_api.get_version", record=NodeVersionRecord)
 @method("condenser_api.get_version", record=NodeVersionRecord)
 def get_version(state: State, show: RecordEncoder, /) -> Json:
-    """Return the version of the reference whose rules this node follows. It has no source revisions."""
+    """Return the version of the reference whose rules this node follows. The source revisions are empty."""
     spec = state.spec
     return show(NodeVersionRecord, NodeVersionRecord(spec.constants.COIN_BLOCKCHAIN_VERSION, REVISION, REVISION, spec.chain_id))
 
@@ -56,7 +56,7 @@ def get_version(state: State, show: RecordEncoder, /) -> Json:
 @method("database_api.get_dynamic_global_properties")
 @method("condenser_api.get_dynamic_global_properties")
 def get_dynamic_global_properties(state: State, show: RecordEncoder, /) -> PropertiesJson:
-    """Return head block, supplies and other numbers that change with every block."""
+    """Return the head block, supplies and other values that change with every block."""
     shown: Json = show(DynamicGlobalPropertiesRecord, state.props)
     if not state.spec.smt:
         shown.pop("smt_creation_fee", None)
@@ -78,14 +78,14 @@ def get_chain_properties(state: State, show: RecordEncoder, /) -> Json:
 @method("database_api.get_current_price_feed")
 @method("condenser_api.get_current_median_history_price")
 def get_current_price_feed(state: State, show: RecordEncoder, /) -> PriceJson:
-    """Return the median price in SBD per COIN, or a price of zeros if there is none."""
+    """Return the median price in SBD per COIN; if there is none, its amounts are 0."""
     return show(Price, state.feed.current_median_history)
 
 
 @method("database_api.get_feed_history", record=FeedHistoryRecord)
 @method("condenser_api.get_feed_history", record=FeedHistoryRecord)
 def get_feed_history(state: State, show: RecordEncoder, /) -> Json:
-    """Return the median price and the prices that it is the median of, oldest first."""
+    """Return the median price, and the prices from which it is computed, oldest first."""
     return show(FeedHistoryRecord, state.feed)
 
 
@@ -116,7 +116,7 @@ def get_reward_funds(state: State, show: RecordEncoder, /) -> list[Json]:
 
 @method("condenser_api.get_reward_fund", record=RewardFundRecord)
 def get_reward_fund(state: State, show: RecordEncoder, /, name: Annotated[Text, Example("post")]) -> Json:
-    """Return the fund with this name, from which authors and curators are paid. An unknown name is refused."""
+    """Return the reward fund with this name. An unknown name is refused."""
     fund = state.reward_funds.by_name.get(name)
     require(fund is not None, "Invalid reward fund name", condition="fund != nullptr")
     return show(RewardFundRecord, fund)

@@ -27,7 +27,7 @@ HistoryLimit = Annotated[UInt32, MaxValue(10_000, "limit of ${l} is greater than
 
 
 class VirtualOperations(TypedDict):
-    """Virtual operations, and the next block to read."""
+    """Virtual operations, and the number of the next block to read."""
 
     ops: list[OperationJson]
     next_block_range_begin: UInt32
@@ -44,7 +44,7 @@ def get_account_history(
     """
     require(start & START_MAX >= limit, "start must be greater than limit", condition="args.start >= args.limit")
     dump = show.by(AppliedOperationRecord)
-    # Numbers have 32 bits, so a larger start wraps, and -1 becomes the largest number.
+    # Numbers have 32 bits: a larger start wraps, so that -1 becomes the largest number.
     entries = account_history.history(state, account, start & SEQUENCE_MAX, limit)
     return [[number, dump(record)] for number, record in entries if is_shown(show, record)]
 
@@ -75,7 +75,7 @@ def enum_virtual_ops(state: State, show: RecordEncoder, /, block_range_begin: UI
 @method("account_history_api.get_transaction", plugin=ACCOUNT_HISTORY, record=StoredTransactionRecord)
 @method("condenser_api.get_transaction", plugin=ACCOUNT_HISTORY, not_enabled=OFF, renamed="trx_id", record=StoredTransactionRecord)
 def get_transaction(state: State, chain: Chain, show: RecordEncoder, /, id_: Hash160) -> Json:
-    """Return a transaction of the main branch, with its block and its index in the block. Pending transactions are unknown."""
+    """Return a transaction of the main branch, with its block and its index in the block. A pending transaction is refused as unknown."""
     place = account_history.locate_transaction(state, id_)
     if place is None:
         raise Refused("Unknown Transaction ${t}", condition="false", t=id_.hex())
@@ -86,11 +86,11 @@ def get_transaction(state: State, chain: Chain, show: RecordEncoder, /, id_: Has
 
 
 def shown_operations(show: RecordEncoder, records: Iterable[OperationRecord]) -> list[Json]:
-    """Encode operations in the format of the method."""
+    """Encode operations in the method's JSON form."""
     dump = show.by(AppliedOperationRecord)
     return [dump(record) for record in records if is_shown(show, record)]
 
 
 def is_shown(show: RecordEncoder, record: OperationRecord) -> bool:
-    """Whether the method's format includes an operation. condenser_api has no format for operations on tokens."""
+    """Whether the method's JSON form can represent an operation. condenser_api can't represent operations on tokens."""
     return not show.legacy or record.operation.TAG not in SMT_TAGS

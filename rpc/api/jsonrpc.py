@@ -1,4 +1,4 @@
-"""jsonrpc and rpc: the methods of this node, their arguments and results. Source: rpc-api.md §1.11; spec.open-rpc.org."""
+"""jsonrpc and rpc: lists this node's methods with their arguments and results. Source: rpc-api.md §1.11; spec.open-rpc.org."""
 
 from functools import lru_cache
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ def get_methods(service: Service) -> list[str]:
 
 @method("jsonrpc.get_signature")
 def get_signature(service: Service, method: Annotated[Text, Example("condenser_api.get_accounts")]) -> dict[str, Any]:
-    """Return the arguments of a method with their default values, and its result."""
+    """Return a method's arguments and result, filled with default values."""
     return service.registry.signature(method)
 
 
@@ -31,17 +31,17 @@ def discover(service: Service) -> dict[str, Any]:
 
 
 class Document:
-    """OpenRPC document of some methods, created by the first read. It must not be changed."""
+    """OpenRPC document of a service's methods, built on first use. It must not be changed."""
 
     def __init__(self, names: tuple[str, ...], wire: Wire) -> None:
-        # Imported here, because most nodes are never asked for it.
+        # Imported here, since few nodes are ever asked for the document.
         from rpc.describe.openrpc import document_in_steps
 
         self._steps = document_in_steps([METHODS[name] for name in names], wire)
         self._made: dict[str, Any] | None = None
 
     def read(self, read_mode: ReadMode) -> dict[str, Any]:
-        """Return the document. Raises: NotReady in an incremental read if it isn't created yet."""
+        """Return the document. Raises: NotReady in an incremental read while it isn't complete."""
         if self._made is None:
             if read_mode.is_incremental:
                 raise NotReady(self._advance)
@@ -51,7 +51,7 @@ class Document:
         return self._made
 
     def _advance(self) -> bool:
-        """Describe METHODS_OF_SLICE methods. Return whether more are left. Another read can have finished in the meantime."""
+        """Describe the next METHODS_OF_SLICE methods. Return whether there are more. A concurrent read may have finished the document."""
         if self._made is not None:
             return False
         try:

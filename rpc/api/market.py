@@ -1,4 +1,4 @@
-"""The internal market of COIN and SBD: past trades, the order book, prices. Source: rpc-api.md §3.2.8, §3.10, §5.1, §6.3."""
+"""The internal market for COIN and SBD: past trades, the order book, prices. Source: rpc-api.md §3.2.8, §3.10, §5.1, §6.3."""
 
 from typing import Annotated, TypedDict
 
@@ -29,7 +29,7 @@ class OrderBook(TypedDict):
 @method("market_history_api.get_market_history", key="buckets", plugin=MARKET_HISTORY, record=TokenBucketRecord)
 @method("condenser_api.get_market_history", plugin=MARKET_HISTORY, not_enabled=OFF, record=TokenBucketRecord)
 def get_market_history(state: State, show: RecordEncoder, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[Json]:
-    """Return the buckets of `bucket_seconds` (sums of the trades in one period) that begin at `start` or later and before `end`."""
+    """Return the buckets (trades aggregated over `bucket_seconds`) that begin at `start` or later and before `end`."""
     record = TokenBucketRecord if state.spec.smt else BucketRecord
     return show.each(record, market_history.buckets(state, bucket_seconds, start, end))
 
@@ -37,14 +37,14 @@ def get_market_history(state: State, show: RecordEncoder, /, bucket_seconds: UIn
 @method("market_history_api.get_market_history_buckets", key="bucket_sizes", plugin=MARKET_HISTORY)
 @method("condenser_api.get_market_history_buckets", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_market_history_buckets(_state: State) -> list[UInt32]:
-    """Return the available sizes of buckets, in seconds."""
+    """Return the available bucket sizes, in seconds."""
     return list(market_history.BUCKET_SIZES)
 
 
 @method("market_history_api.get_volume", plugin=MARKET_HISTORY, record=VolumeRecord)
 @method("condenser_api.get_volume", plugin=MARKET_HISTORY, not_enabled=OFF, record=VolumeRecord)
 def get_volume(state: State, show: RecordEncoder, /) -> Json:
-    """Return the volume of all retained buckets of the shortest size. In a busy market they cover the last 24 hours."""
+    """Return the volume of all retained buckets of the smallest size. In a busy market they cover the last 24 hours."""
     return show(VolumeRecord, VolumeRecord(*market_history.volume(state)))
 
 
@@ -67,7 +67,7 @@ def get_ticker(state: State, show: RecordEncoder, /) -> Json:
 @method("market_history_api.get_order_book", plugin=MARKET_HISTORY)
 @method("condenser_api.get_order_book", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_order_book(state: State, show: RecordEncoder, /, limit: BookLimit = 500) -> OrderBook:
-    """Return open orders, at most `limit` on each side, best first. Orders of COIN for tokens follow the asks."""
+    """Return open orders, at most `limit` on each side, best price first. Orders that sell COIN for tokens follow the asks."""
     bids, asks = market_history.order_book(state, limit)
     return {"bids": show.each(PricedOrderRecord, map(book_order, bids)), "asks": show.each(PricedOrderRecord, map(book_order, asks))}
 
@@ -75,7 +75,7 @@ def get_order_book(state: State, show: RecordEncoder, /, limit: BookLimit = 500)
 @method("market_history_api.get_trade_history", key="trades", plugin=MARKET_HISTORY, record=TradeRecord)
 @method("condenser_api.get_trade_history", plugin=MARKET_HISTORY, not_enabled=OFF, record=TradeRecord)
 def get_trade_history(state: State, show: RecordEncoder, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> list[Json]:
-    """List the first `limit` trades from `start` to `end`, both included, oldest first."""
+    """List the first `limit` trades from `start` to `end`, both inclusive, oldest first."""
     return show.each(TradeRecord, market_history.trade_history(state, start, end, limit))
 
 

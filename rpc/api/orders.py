@@ -1,4 +1,4 @@
-"""Open orders of the market, from the chain's own tables. Source: rpc-api.md §3.2.4, §3.7, §3.8, §6.3."""
+"""Open market orders, from the chain's own tables. Source: rpc-api.md §3.2.4, §3.7, §3.8, §6.3."""
 
 from typing import Annotated, TypedDict
 
@@ -39,13 +39,13 @@ def get_open_orders(state: State, show: RecordEncoder, /, account: AccountName) 
 
 @method("database_api.get_order_book")
 def get_order_book(state: State, show: RecordEncoder, /, limit: ListLimit = BOOK_LIMIT) -> Book:
-    """Return the best orders that sell COIN (`asks`) and SBD (`bids`). Orders of COIN for tokens follow the asks."""
+    """Return the best orders that sell COIN (`asks`) and SBD (`bids`). Orders that sell COIN for tokens follow the asks."""
     bids, asks = market_history.order_book(state, limit)
     return {"asks": show.each(BookOrderRecord, map(book_order, asks)), "bids": show.each(BookOrderRecord, map(book_order, bids))}
 
 
 def book_order(order: market.LimitOrder) -> BookOrderView:
-    """Return the remaining amounts of an order on both sides."""
+    """Return an order's remaining amount and its value in the other symbol."""
     price = order.sell_price
     left = Asset(order.for_sale, price.base.symbol)
     worth = convert(left, price)
@@ -54,7 +54,7 @@ def book_order(order: market.LimitOrder) -> BookOrderView:
 
 
 def price_place(_state: State, price: Price, order_id: int) -> tuple[object, int]:
-    """Return the key of an order by price and record id. A price with a quote of 0 is above all others."""
+    """Return the key of an order by price and record id. A price with a quote of 0 sorts after all others."""
     key = market.sell_price_key(price)
     return key if price.quote.amount else key[:SYMBOLS], order_id
 

@@ -1,4 +1,4 @@
-"""condenser_api.get_state: the data of a page of the condenser, the family's website. Source: rpc-api.md §5.1."""
+"""condenser_api.get_state: the data of one page of the condenser, the website of the Steem family. Source: rpc-api.md §5.1."""
 
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from rpc.api.content import DiscussionJson, TagJson
 from rpc.api.database_lists import whole
-from rpc.api.discussions import DiscussionQuery, brought, in_order, latest_of, latest_replies
+from rpc.api.discussions import DiscussionQuery, in_order, latest_of, latest_replies, set_rebloggers
 from rpc.api.globals import PriceJson, PropertiesJson, get_dynamic_global_properties
 from rpc.api.witnesses import ScheduleJson, WitnessJson
 from rpc.declare.arguments import Example, Text
@@ -47,7 +47,7 @@ TREE_MAX = 10_000
 NEWEST = -1
 WITNESSES_SHOWN = 100
 
-# Pages with a list of discussions: the sort order, and the member with their names.
+# Pages that list discussions: the sort order, and the member of DiscussionIndex that contains their identifiers.
 LISTS = {
     "trending": ("trending", "trending"),
     "payout": ("post_payout", "payout"),
@@ -68,22 +68,22 @@ MONEY = frozenset({
     "comment_benefactor_reward", "transfer_to_savings", "transfer_from_savings", "cancel_transfer_from_savings", "escrow_transfer",
     "escrow_approve", "escrow_dispute", "escrow_release", "fill_convert_request", "fill_order", "claim_reward_balance",
 })  # fmt: skip
-"""Operations in the history of transfers."""
+"""Operations in the member `transfer_history` of an account."""
 
-PASSED_OVER = frozenset({
+OMITTED_OPERATIONS = frozenset({
     "comment", "limit_order_create", "limit_order_cancel", "vote", "account_witness_vote", "account_witness_proxy",
 })  # fmt: skip
-"""Operations in no history. All others are in the other history."""
+"""Operations in no history of an account. All others are in the member `other_history`."""
 
 
 class TagIndex(TypedDict):
-    """Names of tags."""
+    """Names of the trending tags."""
 
     trending: list[str]
 
 
 class DiscussionIndex(TypedDict):
-    """Names of discussions by list. The reference never fills `category` or some of the lists."""
+    """Identifiers of discussions by list. The reference never fills `category` and some of the lists."""
 
     category: str
     trending: list[str]
@@ -106,7 +106,7 @@ AccountJson = Annotated[Json, ShowsRecord(PageAccountRecord)]
 
 
 class PageState(TypedDict):
-    """Data of a page: the current chain properties, and all objects of the page by name."""
+    """Data of a page: the chain properties, and all objects on the page by name."""
 
     current_route: str
     props: PropertiesJson
@@ -122,7 +122,7 @@ class PageState(TypedDict):
 
 
 class Page(Struct):
-    """Data of a page while it is collected. `names` holds the list of discussions by tag, with its member."""
+    """Data of a page while it is being collected. `names` has, by tag, the list of discussions and the member to put it in."""
 
     state: State
     known: PayoutContext
@@ -139,13 +139,13 @@ class Page(Struct):
         return plugin.is_on(self.state)
 
     def add_authors(self) -> None:
-        """Add the authors of all discussions on the page."""
+        """Add the authors of all discussions on the page to its accounts."""
         for view in self.content.values():
             if view.row.author not in self.accounts:
                 self.accounts[view.row.author] = page_account(self.state, view.row.author)
 
     def add(self, view: DiscussionView) -> str:
-        """Add a discussion to the page and return its name."""
+        """Add a discussion to the page and return its identifier."""
         self.content[view.name] = view
         return view.name
 
@@ -154,7 +154,7 @@ class Page(Struct):
 def get_state(state: State, show: RecordEncoder, /, path: Annotated[Text, Example("/@alice")]) -> PageState:
     """Return the data of a page of the condenser by path: an account, a discussion, a list of discussions, tags, or witnesses.
 
-    The call is never refused. `error` describes an error in the path or in computing the page.
+    The call is never refused. `error` contains the reason if the path is invalid or the page can't be computed.
     """
     page = Page(state, shared(state))
     try:
@@ -179,19 +179,19 @@ def get_state(state: State, show: RecordEncoder, /, path: Annotated[Text, Exampl
 
 
 def by_name(show: RecordEncoder, record: type, views: Mapping[str, object]) -> dict[str, Json]:
-    """Return the records of views by name, sorted by name."""
+    """Encode views as records, sorted by name."""
     dump = show.by(record)
     return {name: dump(views[name]) for name in sorted(views)}
 
 
 def discussion_index(member: str, names: list[str]) -> DiscussionIndex:
-    """Return the lists of a tag. Only one is filled."""
+    """Return the discussion lists of a tag, of which only `member` is filled."""
     index: dict[str, Any] = {name: [] for name in DiscussionIndex.__annotations__}
     return cast(DiscussionIndex, index | {"category": "", member: names})
 
 
 def fill(page: Page, path: str) -> None:
-    """Fill a page by its path."""
+    """Fill a page with the data for its path."""
     parts = (path.removeprefix("/") or START_PAGE).split("/")
     first, second, third, *_ = parts + [""] * PARTS
     if page.has(TAGS):
@@ -213,14 +213,14 @@ def fill(page: Page, path: str) -> None:
 
 
 def fill_list(page: Page, order: str, member: str, tag: str) -> None:
-    """Fill a page with a list of discussions under a tag, and their authors."""
+    """Fill a page with a list of discussions with a tag, and with their authors."""
     query = DiscussionQuery(tag=tag, limit=DISCUSSIONS_SHOWN, truncate_body=BODY_BYTES_SHOWN)
     page.names[tag] = member, [page.add(view) for view in in_order(order)(page.known, query)]
     page.add_authors()
 
 
 def fill_discussion(page: Page, author: str, permlink: str) -> None:
-    """Fill a page with a comment, its descendants up to TREE_MAX, and all authors."""
+    """Fill a page with a comment, at most TREE_MAX comments below it, and all their authors."""
     state, known = page.state, page.known
     if not page.has(TAGS):
         return
@@ -243,7 +243,7 @@ def fill_discussion(page: Page, author: str, permlink: str) -> None:
 
 
 def fill_account(page: Page, name: str, section: str) -> None:
-    """Fill a page with an account, and one section of it if the required plugin is enabled."""
+    """Fill a page with an account, and with one section of it if the required plugin is enabled."""
     state = page.state
     row = state.accounts.by_name.get(text.cut(name, NAME_BYTES_MAX))
     if row is None:
@@ -259,13 +259,13 @@ def fill_account(page: Page, name: str, section: str) -> None:
 
 
 def page_account(state: State, name: str) -> PageAccountView:
-    """Return the view of an existing account on a page."""
+    """Return the page view of an account. An unknown account is refused."""
     known = account_view(state, state.account(name))
     return PageAccountView(known.row, known.authority, known.metadata, state)
 
 
 def fill_blog(page: Page, account: PageAccountView) -> None:
-    """Fill the section with the newest entries of an account's blog."""
+    """Fill the page section with the newest entries of an account's blog."""
     account.blog = []
     for entry in islice(FOLLOW.of(page.state).blogs.newest_first(account.row.name), ENTRIES_SHOWN):
         view = discussion_view(page.known, page.state.comments.find(entry.comment))
@@ -274,31 +274,31 @@ def fill_blog(page: Page, account: PageAccountView) -> None:
 
 
 def fill_feed(page: Page, account: PageAccountView) -> None:
-    """Fill the section with the newest entries of an account's feed."""
+    """Fill the page section with the newest entries of an account's feed."""
     account.feed = []
     for entry in islice(FOLLOW.of(page.state).feeds.newest_first(account.row.name), ENTRIES_SHOWN):
         view = discussion_view(page.known, page.state.comments.find(entry.comment))
-        account.feed.append(page.add(brought(view, entry)))
+        account.feed.append(page.add(set_rebloggers(view, entry)))
 
 
 def fill_comments(page: Page, account: PageAccountView) -> None:
-    """Fill the section with an account's latest replies, which the page of posts also shows."""
+    """Fill the page section with an account's latest replies. The section `posts` contains these, too."""
     rows = (row for row in latest_of(page.state, account.row.name) if row.parent_author)
     account.comments = [page.add(discussion_view(page.known, row)) for row in islice(rows, ENTRIES_SHOWN)]
 
 
 def fill_replies(page: Page, account: PageAccountView) -> None:
-    """Fill the section with the latest replies to an account."""
+    """Fill the page section with the latest replies to an account."""
     rows = islice(latest_replies(page.state, account.row.name), REPLIES_SHOWN)
     account.recent_replies = [page.add(discussion_view(page.known, row)) for row in rows]
 
 
 def fill_transfers(page: Page, account: PageAccountView) -> None:
-    """Fill the section with an account's newest operations about money, and most others. Some have no condenser form."""
+    """Fill the page section with an account's newest money operations and most other operations, unless they have no condenser form."""
     history = account_history.history(page.state, account.row.name, NEWEST, HISTORY_SHOWN)
     shown = [(number, record) for number, record in history if record.operation.TAG not in SMT_TAGS]
     account.transfer_history = tuple([pair for pair in shown if pair[1].operation.NAME in MONEY])
-    account.other_history = tuple([pair for pair in shown if pair[1].operation.NAME not in MONEY | PASSED_OVER])
+    account.other_history = tuple([pair for pair in shown if pair[1].operation.NAME not in MONEY | OMITTED_OPERATIONS])
 
 
 Section = tuple[Plugin[Any] | None, Callable[[Page, PageAccountView], None]]

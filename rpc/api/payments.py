@@ -1,4 +1,4 @@
-"""Escrows, withdrawals from savings, conversions. Source: rpc-api.md §3.2.4, §3.7, §3.8, §5.1."""
+"""Escrows, savings withdrawals, conversions. Source: rpc-api.md §3.2.4, §3.7, §3.8, §5.1."""
 
 from typing import Annotated, Any
 
@@ -30,25 +30,25 @@ def get_escrow(state: State, show: RecordEncoder, /, from_: AccountName, escrow_
 @method("database_api.find_savings_withdrawals", key="withdrawals", record=SavingsWithdrawalRecord)
 @method("condenser_api.get_savings_withdraw_from", required=1, record=SavingsWithdrawalRecord)
 def find_savings_withdrawals(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
-    """Return the pending withdrawals from an account's savings, by number."""
+    """Return the pending withdrawals from an account's savings, by request number."""
     return show.each(SavingsWithdrawalRecord, few(state.savings_withdraws.by_from_rid, account))
 
 
 @method("condenser_api.get_savings_withdraw_to", record=SavingsWithdrawalRecord)
 def get_savings_withdraw_to(state: State, show: RecordEncoder, /, account: AccountName) -> list[Json]:
-    """Return at most 10,000 pending withdrawals from savings to an account, soonest first."""
+    """Return at most 10,000 pending savings withdrawals to an account, soonest first."""
     return show.each(SavingsWithdrawalRecord, whole(state.savings_withdraws.by_to_complete, account))
 
 
 @method("database_api.find_sbd_conversion_requests", key="requests", record=ConversionRecord)
 def find_sbd_conversion_requests(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
-    """Return the pending conversions of an account, by number."""
+    """Return the pending conversions of an account, by request number."""
     return show.each(ConversionRecord, few(state.convert_requests.by_owner, account))
 
 
 @method("condenser_api.get_conversion_requests", record=ConversionRecord)
 def get_conversion_requests(state: State, show: RecordEncoder, /, account_or_id: Annotated[Any, Example("alice")]) -> list[Json]:
-    """Return the pending conversions of an account, by number, or the conversion with this record id."""
+    """Return the pending conversions of an account, by request number, or the conversion with this record id."""
     if type(account_or_id) is int:
         row = state.convert_requests.get(account_or_id)
         return [] if row is None else [show(ConversionRecord, row)]

@@ -1,4 +1,4 @@
-"""Proposals and votes for them, ascending or descending and by status. Source: rpc-api.md §3.2.9, §3.7, §3.8."""
+"""Proposals and the votes for them, in ascending or descending order and by status. Source: rpc-api.md §3.2.9, §3.7, §3.8."""
 
 import enum
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from state.tables import State, proposals
 
 
 class OrderDirection(enum.Enum):
-    """Direction of a list."""
+    """Sort direction of a list."""
 
     ascending = 0
     descending = 1
@@ -38,12 +38,12 @@ UP, ALL = OrderDirection.ascending, ProposalStatus.all
 
 
 def with_id(_state: State, first: Any, proposal_id: int) -> tuple[Any, int]:
-    """Return the key of a proposal. As on the reference, an id from 2^63 on wraps, and so precedes all others."""
+    """Return the key of a proposal. As in the reference, an id from 2^63 on wraps to a negative number and sorts before all others."""
     return first, as_int64(proposal_id)
 
 
 def id_first(_state: State, proposal_id: int, voter: str) -> tuple[int, str]:
-    """Return the key of a vote by proposal and voter. The id also wraps."""
+    """Return the key of a vote by proposal and voter. Ids from 2^63 on wrap, as for proposals."""
     return as_int64(proposal_id), voter
 
 
@@ -106,15 +106,15 @@ def list_proposal_votes(
 ) -> list[Json]:
     """List votes for proposals by voter and proposal, or by proposal and voter. The status is ignored.
 
-    The proposals have the format of database_api.
+    The proposals are encoded in the format of database_api.
     """
-    # Outside of the generator, so that a wrong `start` is also refused for a limit of 0.
+    # Outside of the generator, so that an invalid `start` is refused even if the limit is 0.
     rows = chosen(VOTES, order).rows(state, show.wire, start, order_direction is not UP)
     return show.each(ProposalVoteRecord, islice(vote_views(state, rows), limit))
 
 
 def vote_views(state: State, rows: Iterator[proposals.ProposalVote]) -> Iterator[ProposalVoteView]:
-    """Yield votes whose proposals are not removed."""
+    """Yield the votes for proposals that aren't removed."""
     by_id = state.proposals.by_proposal_id
     for row in rows:
         proposal = by_id.get(row.proposal_id)
@@ -130,5 +130,5 @@ def proposal_view(state: State, row: proposals.Proposal) -> ProposalView:
 
 
 def has_status(view: ProposalView, asked: ProposalStatus) -> bool:
-    """Whether a proposal has the requested status. `votable` means that it hasn't ended."""
+    """Whether a proposal has the requested status. `votable` means that it has not ended."""
     return asked is ALL or asked.name == view.status or (asked is ProposalStatus.votable and view.status != "expired")

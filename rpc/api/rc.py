@@ -1,4 +1,4 @@
-"""Resource credits: the resources and their prices, the pools, and the credits of accounts. Source: rpc-api.md §5.3."""
+"""Resource credits: resources and their prices, pools, and the credits of accounts. Source: rpc-api.md §5.3."""
 
 from functools import lru_cache
 from typing import TypedDict
@@ -20,7 +20,7 @@ ACCOUNTS_MAX = 1000
 
 
 class ResourceParameters(TypedDict):
-    """Resources, parameters of their pools and prices, and their usage by operations."""
+    """The resources, the parameters of their pools and prices, and how much of them operations use."""
 
     resource_names: list[Text]
     resource_params: Json
@@ -29,7 +29,7 @@ class ResourceParameters(TypedDict):
 
 @method("rc_api.get_resource_params", plugin=RC)
 def get_resource_params(state: State) -> ResourceParameters:
-    """Return the five resources, the parameters of their pools and prices, and their usage by operations."""
+    """Return the five resources, the parameters of their pools and prices, and how much of them operations use."""
     resources = RC.of(state).resources
     return {
         "resource_names": [resource.name for resource in resources],
@@ -40,7 +40,7 @@ def get_resource_params(state: State) -> ResourceParameters:
 
 @method("rc_api.get_resource_pool", key="resource_pool", plugin=RC)
 def get_resource_pool(state: State) -> Json:
-    """Return the pool of each resource, in units."""
+    """Return the size of each resource's pool, in units."""
     left = zip(RC.of(state).resources, RC.of(state).left, strict=True)
     return {resource.name: {"pool": json_int(pool)} for resource, pool in left}
 
@@ -71,7 +71,7 @@ def resource_json(resource: Resource) -> Json:
 
 @lru_cache
 def size_info(smt: bool) -> Json:
-    """Return the state bytes of each object, and the execution time of each operation. `smt` includes operations on tokens."""
+    """Return the state bytes of each kind of object, and the execution time of each operation. `smt` includes operations on tokens."""
     of_tokens = {OPERATIONS[tag].NAME for tag in SMT_TAGS}
     times = {name: time for name, time in EXECUTION_TIMES.items() if smt or name not in of_tokens}
     return {

@@ -1,4 +1,4 @@
-"""Account recovery, former owner authorities, declined voting rights. Source: rpc-api.md §3.7, §3.8, §5.1."""
+"""Account recovery, former owner authorities, requests to decline voting rights. Source: rpc-api.md §3.7, §3.8, §5.1."""
 
 from itertools import islice
 from typing import Any
@@ -7,32 +7,32 @@ from rpc.api.database_lists import BEGINNING, QUERY_LIMIT, By, ListLimit, declar
 from rpc.declare.arguments import AccountName, Timestamp
 from rpc.declare.method import method
 from rpc.declare.record_encoder import Json, RecordEncoder
-from rpc.records.recovery import ChangeRecoveryRequestRecord, DeclineRequestRecord, OwnerHistoryRecord, RecoveryRequestRecord
+from rpc.records.recovery import ChangeRecoveryRequestRecord, DeclineVotingRightsRequestRecord, OwnerHistoryRecord, RecoveryRequestRecord
 from state.tables import State
 
 
 @method("database_api.find_account_recovery_requests", key="requests", record=RecoveryRequestRecord)
 def find_account_recovery_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[Json]:
-    """Return the pending recoveries of these accounts, in the given order."""
+    """Return the pending recovery requests for these accounts, in the given order."""
     return show.each(RecoveryRequestRecord, named(state.recovery_requests.by_account, "accounts", accounts))
 
 
 @method("condenser_api.get_recovery_request", record=RecoveryRequestRecord)
 def get_recovery_request(state: State, show: RecordEncoder, /, account: AccountName) -> Json | None:
-    """Return the pending recovery of an account, or null."""
+    """Return the pending recovery request for an account, or null."""
     return show.maybe(RecoveryRequestRecord, state.recovery_requests.by_account.get(account))
 
 
 @method("database_api.find_change_recovery_account_requests", key="requests", record=ChangeRecoveryRequestRecord)
 def find_change_recovery_account_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[Json]:
-    """Return the pending changes of the recovery partners of these accounts, in the given order."""
+    """Return the pending changes of these accounts' recovery accounts, in the given order."""
     return show.each(ChangeRecoveryRequestRecord, named(state.change_recovery_requests.by_account, "accounts", accounts))
 
 
-@method("database_api.find_decline_voting_rights_requests", key="requests", record=DeclineRequestRecord)
+@method("database_api.find_decline_voting_rights_requests", key="requests", record=DeclineVotingRightsRequestRecord)
 def find_decline_voting_rights_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[Json]:
     """Return the pending requests of these accounts to decline their voting rights, in the given order."""
-    return show.each(DeclineRequestRecord, named(state.decline_voting_requests.by_account, "accounts", accounts))
+    return show.each(DeclineVotingRightsRequestRecord, named(state.decline_voting_requests.by_account, "accounts", accounts))
 
 
 @method("database_api.find_owner_histories", key="owner_auths", record=OwnerHistoryRecord)
@@ -47,7 +47,7 @@ OWNER_HISTORIES = By(lambda state: state.owner_histories.by_account, tuple[Accou
 
 @method("database_api.list_owner_histories", key="owner_auths", record=OwnerHistoryRecord)
 def list_owner_histories(state: State, show: RecordEncoder, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT) -> list[Json]:
-    """List former owner authorities by account and last time of validity."""
+    """List former owner authorities by account and by the time until which they were valid."""
     return show.each(OwnerHistoryRecord, islice(OWNER_HISTORIES.rows(state, show.wire, start), limit))
 
 
@@ -73,7 +73,7 @@ declare_list(
     "database_api.list_decline_voting_rights_requests",
     "List pending requests to decline voting rights by account, or by effective time and account.",
     key="requests",
-    record=DeclineRequestRecord,
+    record=DeclineVotingRightsRequestRecord,
     by_account=By(lambda state: state.decline_voting_requests.by_account, AccountName),
     by_effective_date=By(lambda state: state.decline_voting_requests.by_effective_date, tuple[Timestamp, AccountName]),
 )

@@ -1,4 +1,4 @@
-"""rewards_api: simulation of payouts by another reward curve, for experiments only. Source: rpc-api.md §3.13."""
+"""rewards_api: simulates payouts with another reward curve. For experiments only. Source: rpc-api.md §3.13."""
 
 from rpc.declare.method import method
 from rpc.declare.plugin_switches import REWARDS_API
@@ -16,12 +16,12 @@ CLAIMS_MAX = 2**127
 
 @method("rewards_api.simulate_curve_payouts", plugin=REWARDS_API, record=SimulationRecord)
 def simulate_curve_payouts(state: State, show: RecordEncoder, /, curve: Curve, var1: UInt128) -> Json:
-    """Return the payouts that all pending comments would have if the fund used `curve` with the constant `var1`."""
+    """Return the payouts of all pending comments if the reward fund used `curve` with the constant `var1`."""
     return show(SimulationRecord, simulate(state, curve, var1))
 
 
 def simulate(state: State, curve: int, constant: int) -> SimulationRecord:
-    """Divide the fund by `curve`. Its recent claims are scaled like the claims of the pending comments."""
+    """Simulate the division of the reward fund by another curve. The recent claims are scaled like the claims of the pending comments."""
     comments = [comment for comment in state.comments.by_due_payout if comment.net_rshares > 0]
     if not comments:
         return SimulationRecord(0, ())

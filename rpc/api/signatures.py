@@ -1,6 +1,4 @@
-"""Authorities and signatures: the keys that a transaction needs, and checks of its signatures.
-Source: rpc-api.md §3.7; wire-format.md §6.3.
-"""
+"""Authorities and signatures: keys that a transaction needs, and signature checks. Source: rpc-api.md §3.7; wire-format.md §6.3."""
 
 from typing import Annotated
 
@@ -33,7 +31,7 @@ def get_transaction_hex(state: State, trx: SignedTransaction) -> str:
 @method("database_api.verify_authority", key="valid")
 @method("condenser_api.verify_authority")
 def verify_authority(state: State, trx: SignedTransaction) -> bool:
-    """Return true if exactly the required keys have signed a transaction. Otherwise the call is refused."""
+    """Return true if exactly the required keys have signed a transaction. Otherwise, refuse the call."""
     verify(Needed.by(trx.operations), signers(state, trx, canonical_rule(state)), authority_lookups(state))
     return True
 
@@ -41,7 +39,7 @@ def verify_authority(state: State, trx: SignedTransaction) -> bool:
 @method("database_api.verify_account_authority", key="valid")
 @method("condenser_api.verify_account_authority")
 def verify_account_authority(state: State, account: AccountName, signers: list[PublicKey]) -> bool:
-    """Return true if these keys satisfy the active authority of an account. Otherwise the call is refused."""
+    """Return true if these keys satisfy an account's active authority. Otherwise, refuse the call."""
     require(state.accounts.by_name.get(account) is not None, "no such account", condition="account != nullptr")
     lookups = authority_lookups(state)
     keys = SignState(signers, lookups.active, spend=lookups.spend)
@@ -62,7 +60,7 @@ def verify_signatures(
 ) -> bool:
     """Return whether exactly the keys that these authorities require have signed a hash. A key that signed twice is refused.
 
-    As in the reference, the check reads owner authorities in place of active ones, and vice versa.
+    As in the reference, the check uses owner authorities in place of active ones, and vice versa.
     """
     state.work.spend(KEY_UNITS * len(signatures), "signatures")
     keys = distinct(recover(signature, hash_, Canonical.fc_canonical) for signature in signatures)
@@ -80,7 +78,7 @@ def verify_signatures(
 @method("database_api.get_required_signatures", key="keys")
 @method("condenser_api.get_required_signatures")
 def get_required_signatures(state: State, trx: SignedTransaction, available_keys: list[PublicKey]) -> list[str]:
-    """Return the available keys whose signatures a transaction still needs."""
+    """Return those of the available keys whose signatures a transaction still needs."""
     signed = distinct(signers(state, trx, Canonical.fc_canonical))
     lookups = authority_lookups(state)
     return shown_keys(state, required_signatures(Needed.by(trx.operations), signed, available_keys, lookups, narrow_limits(state)))
@@ -89,7 +87,7 @@ def get_required_signatures(state: State, trx: SignedTransaction, available_keys
 @method("database_api.get_potential_signatures", key="keys")
 @method("condenser_api.get_potential_signatures")
 def get_potential_signatures(state: State, trx: SignedTransaction) -> list[str]:
-    """Return all keys that can help to sign a transaction: those of the authorities that its check reads."""
+    """Return all keys that could sign a transaction: those in the authorities that are read to check it."""
     signed = distinct(signers(state, trx, Canonical.fc_canonical))
     met: set[bytes] = set()
     given = authority_lookups(state)
@@ -105,10 +103,12 @@ def signers(state: State, trx: SignedTransaction, rule: Canonical) -> tuple[byte
 
 
 def narrow_limits(state: State) -> Limits:
-    """Return the reference's limits on reading authorities here. It passes the rule for signatures as the limit of members."""
+    """Return the limits with which the reference reads authorities here. By mistake it passes the canonical-signature rule as the member
+    limit.
+    """
     return Limits(members=1 if state.hardfork >= RULE_HARDFORK else 2)
 
 
 def shown_keys(state: State, keys: set[bytes]) -> list[str]:
-    """Return keys as text, sorted by their bytes."""
+    """Format keys as text, in the order of their bytes."""
     return [public_key_text(key, state.spec.key_prefix) for key in sorted(keys)]

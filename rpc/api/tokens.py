@@ -1,4 +1,4 @@
-"""Tokens (SMT): free symbols, tokens with their initial offerings, emissions and contributions. Source: rpc-api.md §3.7, §3.8."""
+"""Tokens (SMT): available symbols, tokens with their initial offerings, emissions and contributions. Source: rpc-api.md §3.7, §3.8."""
 
 from itertools import islice
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ CONTROL_START = "The parameter 'start' must be an account name or an array conta
 
 
 def empty_or(members: str, size: int) -> ExactLength:
-    """Return the mark of a start key that must be empty or have these members."""
+    """Return the annotation of a start key that is empty or has `size` members."""
     text = f"The parameter 'start' must be an empty array or consist of {members}"
     return ExactLength(text, f"key.size() == 0 || key.size() == {size}")
 
@@ -35,16 +35,18 @@ ContributorFirst = Annotated[tuple[AccountName, Symbol, UInt32], empty_or("contr
 @method("database_api.get_nai_pool", key="nai_pool", record=SYMBOL)
 @method("condenser_api.get_nai_pool", record=SYMBOL)
 def get_nai_pool(state: State, show: RecordEncoder, /) -> list[Json]:
-    """Return the symbols that are available for new tokens, in the order of the pool."""
+    """Return the symbols available for new tokens, in pool order."""
     return show.each(SYMBOL, state.nai_pool.nais)
 
 
 @method("database_api.find_smt_tokens", key="tokens", record=TokenWithIcoRecord)
 def find_smt_tokens(state: State, show: RecordEncoder, /, symbols: list[Symbol], ignore_precision: Bool = False) -> list[Json]:
-    """Return the tokens with these liquid or vesting symbols, in the given order. `ignore_precision` ignores the number of decimals."""
+    """Return the tokens with these liquid or vesting symbols, in the given order. With `ignore_precision`, any number of decimal places
+    matches.
+    """
     require_few("symbols", symbols)
     by_symbol = state.smt_tokens.by_symbol
-    rows = (token_called(state, symbol) if ignore_precision else by_symbol.get(liquid_variant(symbol)) for symbol in symbols)
+    rows = (find_token(state, symbol) if ignore_precision else by_symbol.get(liquid_variant(symbol)) for symbol in symbols)
     return show.each(TokenWithIcoRecord, (token_view(state, row) for row in rows if row is not None))
 
 
@@ -56,41 +58,41 @@ def find_smt_token_emissions(state: State, show: RecordEncoder, /, asset_symbol:
 
 @method("database_api.find_smt_contributions", key="contributions", record=ContributionRecord)
 def find_smt_contributions(state: State, show: RecordEncoder, /, symbol_contributors: list[tuple[Symbol, AccountName]]) -> list[Json]:
-    """Return the contributions of these accounts to the offerings of these tokens, by number."""
+    """Return the contributions of these accounts to the initial offerings of these tokens, by number."""
     require_few("symbol_contributors", symbol_contributors)
     by_contributor = state.smt_contributions.by_symbol_contributor
     rows = (row for symbol, name in symbol_contributors for row in by_contributor.equal(symbol, name))
     return show.each(ContributionRecord, islice(rows, QUERY_LIMIT))
 
 
-def token_called(state: State, symbol: int) -> smt.SmtToken | None:
-    """Return the token whose symbol has the same digits at any precision. The built-in symbols have only one precision."""
+def find_token(state: State, symbol: int) -> smt.SmtToken | None:
+    """Return the token whose symbol has the same digits, with any precision. The built-in symbols have only one precision."""
     return token_with_name(state, symbol_from_digits(nai_digits(liquid_variant(symbol)), 0))
 
 
 def token_view(state: State, row: smt.SmtToken) -> TokenView:
-    """Return a token with its offering."""
+    """Return the view of a token with its initial offering."""
     return TokenView(row, state.smt_icos.by_symbol.get(row.liquid_symbol))
 
 
 def symbol_place(state: State, start: Any) -> tuple[Any, ...]:
-    """Return the key of a symbol. An empty object means the start of the list."""
+    """Return the key for a symbol. An empty object means the first key."""
     return () if to_object(start) == {} else (start_reader(Symbol, state.wire).read(start),)
 
 
 def control_place(state: State, start: Any) -> tuple[Any, ...]:
-    """Return the key of an account's first token, or of one of its tokens."""
+    """Return the key for an account's first token, or for one of its tokens."""
     name, symbol = start_reader(AccountName, state.wire), start_reader(Symbol, state.wire)
     if type(start) is str:
         return (name.read(start),)
     key = to_array(start)
     require(len(key) == 2, CONTROL_START, condition="key.size() == 2")
-    token = symbol.read(key[1])  # the reference reads the members of such arrays in reverse
+    token = symbol.read(key[1])  # read first, since the reference reads the members of such arrays in reverse
     return name.read(key[0]), token
 
 
 def contributor_place(state: State, start: Any) -> tuple[Any, ...]:
-    """Return the key of a contribution. The symbol, an object, can precede or follow the name."""
+    """Return the key of a contribution. The symbol, an object, may precede or follow the account name."""
     key = to_array(start)
     require(len(key) in (0, 3), CONTRIBUTOR_START.text, condition=CONTRIBUTOR_START.condition)
     if not key:

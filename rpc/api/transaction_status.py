@@ -12,7 +12,7 @@ Known = Annotated[str, OneOfNames(tuple(status.value for status in transaction_s
 
 
 class Found(TypedDict):
-    """Status of a transaction, and its block if it is in one."""
+    """Status of a transaction, and the number of its block if it is in one."""
 
     status: Known
     block_num: NotRequired[UInt32]
@@ -20,7 +20,9 @@ class Found(TypedDict):
 
 @method("transaction_status_api.find_transaction", plugin=TRANSACTION_STATUS)
 def find_transaction(state: State, transaction_id: Hash160, expiration: Timestamp | None = None) -> Found:
-    """Return whether a transaction is pending, its block, or for an unknown transaction whether its expiration has passed."""
+    """Return whether a transaction is pending or in a block, and which one. For an unknown transaction, return whether its expiration has
+    passed.
+    """
 
     def time_of_block(number: int) -> int:
         time = state.time_of_block(number)

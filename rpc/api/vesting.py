@@ -1,4 +1,4 @@
-"""Delegations, expiring delegations, routes of power-downs. Source: rpc-api.md §3.2.4, §3.7, §3.8."""
+"""Delegations, expiring delegations, power-down routes. Source: rpc-api.md §3.2.4, §3.7, §3.8."""
 
 import enum
 from itertools import islice, takewhile
@@ -19,7 +19,7 @@ AccountExpiration = exactly("by_account_expiration", EXPIRATION_TYPES, AccountNa
 
 
 class RouteType(enum.Enum):
-    """Direction of the requested routes."""
+    """Direction of the requested power-down routes."""
 
     incoming = 0
     outgoing = 1
@@ -33,7 +33,7 @@ Direction = Annotated[RouteType, EnumTitle("coin::plugins::condenser_api::withdr
 
 @method("database_api.find_vesting_delegations", key="delegations", record=DelegationRecord)
 def find_vesting_delegations(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
-    """Return the delegations of an account, by name of the receiver."""
+    """Return the delegations by an account, by name of the receiver."""
     return show.each(DelegationRecord, few(state.vesting_delegations.by_delegation, account))
 
 
@@ -41,7 +41,7 @@ def find_vesting_delegations(state: State, show: RecordEncoder, /, account: Acco
 def get_vesting_delegations(
     state: State, show: RecordEncoder, /, delegator: AccountName, start: AccountName, limit: ListLimit = PAGE
 ) -> list[Json]:
-    """List the delegations of an account, by name of the receiver, from `start` on."""
+    """List the delegations by an account, by name of the receiver, from `start` on."""
     rows = state.vesting_delegations.by_delegation.starting(delegator, start)
     return show.each(DelegationRecord, islice(takewhile(lambda row: row.delegator == delegator, rows), limit))
 
@@ -65,8 +65,8 @@ def get_expiring_vesting_delegations(
 def find_withdraw_vesting_routes(
     state: State, show: RecordEncoder, /, account: AccountName = "", order: RouteOrder = SortOrder.by_withdraw_route
 ) -> list[Json]:
-    """Return the power-down routes from an account, by destination. With the order `by_destination`, return the routes to it instead, by
-    record id.
+    """Return the power-down routes from an account, by destination. With the order `by_destination`, return the routes to the account
+    instead, by record id.
     """
     if order.name not in ROUTE_ORDERS:
         raise unknown_order()
@@ -75,14 +75,14 @@ def find_withdraw_vesting_routes(
 
 @method("condenser_api.get_withdraw_routes", record=RouteRecord)
 def get_withdraw_routes(state: State, show: RecordEncoder, /, account: AccountName, type_: Direction = RouteType.outgoing) -> list[Json]:
-    """Return the routes from an account by destination, the routes to it by record id, or both."""
+    """Return the power-down routes from an account by destination, those to it by record id, or both."""
     outgoing = routes_of(state, show, account, incoming=False) if type_ is not RouteType.incoming else []
     incoming = routes_of(state, show, account, incoming=True) if type_ is not RouteType.outgoing else []
     return outgoing + incoming
 
 
 def routes_of(state: State, show: RecordEncoder, account: str, incoming: bool) -> list[Json]:
-    """Return the routes to or from an account, at most QUERY_LIMIT."""
+    """Return at most QUERY_LIMIT power-down routes to or from an account."""
     routes = state.withdraw_routes
     return show.each(RouteRecord, few(routes.by_destination if incoming else routes.by_withdraw_route, account))
 

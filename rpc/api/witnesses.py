@@ -36,9 +36,9 @@ def get_witnesses(state: State, show: RecordEncoder, /, ids: list[Int64]) -> lis
 
 @method("condenser_api.get_witnesses_by_vote")
 def get_witnesses_by_vote(state: State, show: RecordEncoder, /, start: AccountName, limit: ListLimit) -> list[WitnessJson]:
-    """List witnesses by votes, most first, from the witness `start` on ("" or null: all).
+    """List witnesses by votes, most votes first, from the witness `start` on ("" or null: all).
 
-    An unknown name means the next witness by name.
+    If `start` is unknown, the list starts at the next witness by name.
     """
     ranked = state.witnesses.by_vote_name
     rows = iter(ranked)
@@ -64,7 +64,7 @@ def get_witness_count(state: State) -> int:
 @method("condenser_api.get_witness_schedule")
 @method("debug_node_api.debug_get_witness_schedule", loopback_only=True)
 def get_witness_schedule(state: State, show: RecordEncoder, /) -> ScheduleJson:
-    """Return the witness schedule: the producers of this round, and the medians of the properties that they vote for."""
+    """Return the witness schedule: the block producers of this round, and the medians of the properties that they vote for."""
     return show(WitnessScheduleRecord, state.schedule)
 
 
@@ -76,7 +76,7 @@ def get_active_witnesses(state: State) -> list[AccountName]:
 
 
 def schedule_key(state: State, time: int, name: str) -> tuple[Any, ...]:
-    """Return the key of a witness in the order by virtual time. An unknown name precedes all witnesses with that time."""
+    """Return the key of a witness in the order by virtual time. An unknown name sorts before all witnesses with that time."""
     witness = state.witnesses.by_name.get(name)
     return (time,) if witness is None else (time, witness.id)
 

@@ -1,1 +1,1 @@
-"""Declarations: methods, their arguments, the records of their replies, and their errors."""
+"""Declarations of RPC methods, their arguments, the records of their replies, and their errors."""

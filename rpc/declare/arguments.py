@@ -1,7 +1,7 @@
-"""Arguments of RPC methods: how an annotation is read from JSON, the default of a missing argument, and the JSON form of that default.
+"""Arguments of RPC methods: conversion from JSON by annotation, the value of a missing argument, and the JSON form of that default.
 
-The codec of state.protocol reads scalars and declared types; this module adds lists, start keys, enumerations and query objects.
-Source: rpc-api.md §1.9.
+The codecs of state.protocol convert scalars and declared types. This module adds lists, start keys, enumerations and query objects. Source:
+rpc-api.md §1.9.
 """
 
 import enum
@@ -69,7 +69,8 @@ __all__ = [
 ]
 
 MISSING: Any = object()
-# The reference accepts any number that fits into a request. Millions of names would make a reply of many gigabytes.
+# The reference accepts any number that fits into a request. Here there is a limit, since millions of names would make a reply of many
+# gigabytes.
 ARRAY_SIZE_MAX = 10_000
 Value = TypeVar("Value")
 Read = Callable[[Any], Any]
@@ -77,7 +78,7 @@ Default = Callable[[], Any]
 
 
 class Form(enum.Enum):
-    """The two dialects of JSON: the condenser's legacy one, and that of all other groups."""
+    """The two JSON dialects: LEGACY for condenser_api, APPBASE for all other API groups."""
 
     LEGACY = "legacy"
     APPBASE = "appbase"
@@ -88,7 +89,7 @@ Converter = Callable[[Any, Wire, Form], Any]
 
 
 class TimestampKind(Seconds):
-    """A point in time as an argument. Dates before 1970, which would wrap to times beyond any date text, become the epoch."""
+    """A time as an argument. Dates before 1970 become the epoch, since they would wrap to times that no date text can represent."""
 
     def parser(self, codecs: Codecs, legacy: bool) -> Read:
         read = super().parser(codecs, legacy)
@@ -104,7 +105,7 @@ Timestamp = Annotated[int, TimestampKind()]
 
 
 class Example(Struct, frozen=True):
-    """Mark of an argument: its value in the docs' example call, where the type gives none.
+    """Annotation of an argument: its value in the docs' example call, for types without an example.
 
     Use: `Permlink = Annotated[Text, Example("first-post")]`.
     """
@@ -116,10 +117,10 @@ Permlink = Annotated[Text, Example("first-post")]
 
 
 class MaxValue(Struct, frozen=True):
-    """Mark of an integer that is refused above `maximum`, after all arguments are converted.
+    """Annotation of an integer argument: a value above `maximum` is refused, after all arguments are converted.
 
-    Use: `BlogLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 ...")]`. With `key`, the text can contain
-    the refused value as `${key}`.
+    Use: `BlogLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 ...")]`. With `key`, the text can contain the refused
+    value as `${key}`.
     """
 
     maximum: int
@@ -129,16 +130,16 @@ class MaxValue(Struct, frozen=True):
 
     @property
     def refused_condition(self) -> str:
-        """The expression that a refusal begins with."""
+        """The condition in the text of the refusal."""
         return self.condition or f"args.limit <= {self.maximum}"
 
     def check(self, value: int) -> None:
-        """Refuse a value above the maximum."""
+        """Refuse a value greater than `maximum`."""
         require(value <= self.maximum, self.text, condition=self.refused_condition, **({self.key: value} if self.key else {}))
 
 
 class ExactLength(Struct, frozen=True):
-    """Mark of a tuple: an array of another size is refused with this text. Without the mark, missing members take their defaults."""
+    """Annotation of a tuple argument: arrays of another size are refused with this text. Without it, missing members get defaults."""
 
     text: str
     condition: str = ""
@@ -149,25 +150,27 @@ class ExactLength(Struct, frozen=True):
 
 
 class EnumTitle(Struct, frozen=True):
-    """Mark of an enumeration: its name in the reference, in product spelling."""
+    """Annotation of an enumeration: its name in the reference, in the product's spelling."""
 
     text: str
 
 
 class OneOfNames(Struct, frozen=True):
-    """Mark of an enumeration: the members that this method accepts. For the docs only; the function itself refuses the others."""
+    """Annotation of an enumeration: the members that this method accepts. Used only in the docs; the method's function refuses other
+    members.
+    """
 
     names: tuple[str, ...]
 
 
 class AnyOf(Struct, frozen=True):
-    """Mark of an argument that the function converts itself, because its type depends on another argument: the possible types."""
+    """Annotation of an argument that the method's function converts, since its type depends on another argument: the possible types."""
 
     annotations: tuple[Any, ...]
 
 
 class Argument(Struct, Generic[Value], frozen=True):
-    """Conversion of JSON to the type of an annotation, on one chain and in one JSON form."""
+    """Converts JSON to the type of an annotation, for one chain and one JSON form."""
 
     read: Callable[[Any], Value]
     """Converts from JSON. Raises ChainError, for objects BadArgument, if it refuses the value."""
@@ -180,7 +183,7 @@ class Argument(Struct, Generic[Value], frozen=True):
 
 
 class PreparsedTransaction(dict[str, Any]):
-    """The JSON object of a transaction in the params of a call, with the transaction that was parsed from it before the call."""
+    """The JSON object of a transaction in a call's params, together with the transaction that was parsed from it ahead of the call."""
 
     def __init__(self, value: dict[str, Any], transaction: SignedTransaction) -> None:
         super().__init__(value)
@@ -200,13 +203,13 @@ UNREAD = (Any, object)
 
 
 def register_converter(of: type, converter: Converter) -> None:
-    """Register the converter from JSON for arguments of a type. A missing argument is converted from an empty object."""
+    """Register the converter from JSON for arguments of a type. The value of a missing argument is converted from an empty object."""
     assert of not in CONVERTERS, f"{of} has a converter"
     CONVERTERS[of] = converter
 
 
 def argument(annotation: Any, wire: Wire, form: Form = APPBASE) -> Argument[Any]:
-    """Return how an annotation is read. Methods also use it for start keys whose shape depends on the requested order."""
+    """Return the converter for an annotation. Methods also use it to convert start keys whose type depends on the requested order."""
     bare, marks = annotation, getattr(annotation, "__metadata__", ())
     if marks:
         bare = annotation.__origin__
@@ -216,7 +219,7 @@ def argument(annotation: Any, wire: Wire, form: Form = APPBASE) -> Argument[Any]
 
 
 def shown_default(default: Default, member: Argument[Any]) -> Any:
-    """Return the JSON form of an argument's default, which is declared or that of its type; UNSET for none."""
+    """Return the JSON form of an argument's default value (declared, or that of its type); UNSET if it has none."""
     if default is member.default:
         return member.shown()
     declared = default()
@@ -226,9 +229,9 @@ def shown_default(default: Default, member: Argument[Any]) -> Any:
 
 
 def object_reader(fields: Sequence[tuple[str, Read, Default]], wire: Wire) -> Callable[[Any], list[Any]]:
-    """Return a function that reads a JSON object as a list of the values of `fields`, in either spelling. It ignores other members.
+    """Return a function that converts a JSON object to a list of the values of `fields`, with names in either spelling.
 
-    The function raises BadArgument for a member that is refused.
+    The function ignores other members, and raises BadArgument if a member is refused.
     """
     plan = [(wire.spec.spell(name), name, read, default) for name, read, default in fields]
 
@@ -249,7 +252,7 @@ def object_reader(fields: Sequence[tuple[str, Read, Default]], wire: Wire) -> Ca
 
 
 def is_query(cls: Any) -> bool:
-    """Whether a type is a Struct with fields that aren't declared for the wire, for example a discussion query."""
+    """Whether a type is a Struct with fields that aren't declared for the wire format, for example a discussion query."""
     return isinstance(cls, type) and issubclass(cls, Struct) and len(wire_fields(cls)) < len(cls.__struct_fields__)
 
 
@@ -317,14 +320,14 @@ def _tuple(elements: tuple[Any, ...], marks: tuple[Any, ...], wire: Wire, form: 
         if exactly is None:
             return tuple([m.read(given[i]) if i < len(given) else m.default() for i, m in enumerate(members)])
         exactly.check(given, size)
-        # The reference passes these members as arguments of one call, which its compiler evaluates from last to first.
+        # The reference passes these members as arguments of one C++ call, which its compiler evaluates from last to first.
         return tuple([m.read(item) for m, item in zip(members[::-1], given[::-1], strict=True)])[::-1]
 
     return Argument(read, lambda: tuple([m.default() for m in members]), lambda: [m.shown() for m in members])
 
 
 def _choice(cls: type[enum.Enum], marks: tuple[Any, ...], wire: Wire) -> Argument[Any]:
-    """Read an enumeration by name, or by index in the declaration. Aliases have a name only."""
+    """Return the converter for an enumeration: by name, or by index in the declaration. Aliases can only be given by name."""
     names, members = cls.__members__, list(cls)
     own_names = [member.name for member in members]
     title = wire.spec.spell(next((mark.text for mark in marks if isinstance(mark, EnumTitle)), cls.__name__))
@@ -353,7 +356,7 @@ def _query(cls: Any, wire: Wire, form: Form) -> Argument[Any]:
 
 
 def _field_default(field: msgspec.structs.FieldInfo, member: Argument[Any]) -> Default:
-    """Return the default of a member of a query: the declared default, or else that of its type."""
+    """Return the function that returns a query member's default: the declared one, or that of its type."""
     if field.default is not msgspec.NODEFAULT:
         declared = field.default
         return lambda: declared

@@ -1,4 +1,4 @@
-"""Error objects of replies, made from refusals. Source: rpc-api.md §1.7, §1.8."""
+"""JSON-RPC error objects for refusals. Source: rpc-api.md §1.7, §1.8."""
 
 import os
 from collections.abc import Callable
@@ -30,9 +30,9 @@ Clock = Callable[[], float]
 
 
 class PushFailed(Exception):
-    """A refusal while a transaction or block was pushed, where assertions are server errors as well (rpc-api.md §7.1).
+    """Raised if a pushed transaction or block is refused. Here assertions are server errors, too (rpc-api.md §7.1).
 
-    `transaction` is the refused transaction, None for a block; `units` is the work charged to its sender.
+    `transaction` is the refused transaction, None for a block. `units` is the work to charge to its sender.
     """
 
     def __init__(self, error: ChainError, transaction: SignedTransaction | None = None) -> None:
@@ -41,7 +41,7 @@ class PushFailed(Exception):
 
 
 class NotServed(Exception):
-    """A call of a method that is listed but not served; the reply is that of an unknown method (rpc-api.md §9.2)."""
+    """Raised for a method that is listed but not served. The reply is the same as for an unknown method (rpc-api.md §9.2)."""
 
     def __init__(self, method: str) -> None:
         error = Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method)
@@ -50,11 +50,11 @@ class NotServed(Exception):
 
 
 class InvalidRequest(Exception):
-    """The received value is not a JSON-RPC request."""
+    """Raised if the received value is not a JSON-RPC request."""
 
 
 class InvalidParameters(Exception):
-    """A refusal of arguments by a method of `bridge`, with the reference's text (social.md §3.1)."""
+    """Raised if a method of `bridge` refuses its arguments, with the reference's text (social.md §3.1)."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -62,9 +62,9 @@ class InvalidParameters(Exception):
 
 
 class BadArgument(Exception):
-    """A refusal of an argument, with its name. The name of a member of an object includes the argument: `query.tag`.
+    """Raised if an argument is refused. `name` is its name, for a member of an object with the argument's name: `query.tag`.
 
-    If the argument is a transaction, `unread` is the JSON that can't be parsed, and whether it is in the condenser's form.
+    If the argument is a transaction that can't be parsed, `unread` is its JSON, and whether it is in the condenser's form.
     """
 
     def __init__(self, refused: "ChainError | BadArgument", name: str, unread: tuple[Any, bool] | None = None) -> None:
@@ -75,7 +75,7 @@ class BadArgument(Exception):
 
 
 class UpstreamError(Exception):
-    """An error reply of another node to a forwarded call. `error` is its error object, which the client gets unchanged."""
+    """Raised if another node replies to a forwarded call with an error. The client receives its error object, `error`, unchanged."""
 
     def __init__(self, said: dict[str, Any]) -> None:
         super().__init__(said.get("message"))
@@ -83,7 +83,7 @@ class UpstreamError(Exception):
 
 
 class NotEnabled(Exception):
-    """A call of a method that needs one of `plugins`, which are all off."""
+    """Raised for a method that needs one of `plugins`, none of which is enabled."""
 
     def __init__(self, error: Refused, plugins: tuple[str, ...]) -> None:
         super().__init__(error)
@@ -92,27 +92,27 @@ class NotEnabled(Exception):
 
 
 def code_of(error: ChainError, assertion: int) -> int:
-    """Return the JSON-RPC code of a refusal; `assertion` is the code for assertions."""
+    """Return the JSON-RPC error code of a refusal. `assertion` is the code for assertions."""
     return assertion if error.CODE == ASSERTION else SERVER_ERROR
 
 
 def plain_error(code: int, message: str) -> dict[str, Any]:
-    """Return an error object of the envelope itself."""
+    """Return an error object of the JSON-RPC layer, with code and message only."""
     return {"code": code, "message": message}
 
 
 def invalid_parameters(error: InvalidParameters) -> dict[str, Any]:
-    """Return the error object of `bridge`."""
+    """Return the error object for arguments that a method of `bridge` refuses."""
     return {"code": INVALID_PARAMETERS, "message": "Invalid parameters", "data": error.text}
 
 
 def internal_error() -> dict[str, Any]:
-    """Return the error object for a bug in the node; the details are in its log."""
+    """Return the error object for a bug in the node. Only the node's log has the details."""
     return {"code": SERVER_ERROR, "message": INTERNAL, "data": "internal error, see the log of the node"}
 
 
 def error_object(error: ChainError, code: int, wire: Wire, clock: Clock) -> dict[str, Any]:
-    """Return the error object of a refusal, spelled for a chain. `clock` returns seconds since 1970, for its time stamps."""
+    """Return the error object for a refusal in a chain's spelling. `clock` returns seconds since 1970, for the time in the object."""
     spell = wire.spec.spell
     context = _context(error, clock)
     frames = [(error.format, error.values), (error.context, {}), *error.frames]
@@ -129,14 +129,14 @@ def error_object(error: ChainError, code: int, wire: Wire, clock: Clock) -> dict
 
 
 def _of_limits(error: ChainError) -> dict[str, Any]:
-    """Return the members of `error.data` about work limits."""
+    """Return the members of `error.data` that describe an exceeded work limit."""
     if isinstance(error, TooMuchWork):
         return {"units": error.units, "limit": error.limit, "kinds": error.kinds}
     return {"retry_after_seconds": error.seconds} if isinstance(error, RefusedTooOften) else {}
 
 
 def jsonable(value: object, wire: Wire) -> Any:
-    """Return the JSON form of a value of a refusal: numbers and texts unchanged, declared types in the NAI form."""
+    """Convert a value of a refusal to JSON: numbers and strings unchanged, declared types in the NAI form."""
     if value is None or isinstance(value, (str, bool, float)):
         return value
     if isinstance(value, int):
@@ -155,7 +155,7 @@ def jsonable(value: object, wire: Wire) -> Any:
 
 
 def _context(error: ChainError, clock: Clock) -> dict[str, Any]:
-    """Return the source position and time of a refusal."""
+    """Return the refusal's position in the reference's source, and its time."""
     file, line, method = "", 0, ""
     trace = error.__traceback__
     while trace is not None:
@@ -168,7 +168,7 @@ def _context(error: ChainError, clock: Clock) -> dict[str, Any]:
 
 
 class RefusedTooOften(Refused):
-    """Refusal of a client that has used up its allowance of refused work; `seconds` until it may try again."""
+    """Raised for a client whose allowance of refused work is used up. `seconds` is the time until it may try again."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = ceil(seconds * 10) / 10

@@ -1,4 +1,4 @@
-"""`@method` declares an RPC method once, as an annotated function; `bind` binds it to a chain and to its context objects.
+"""`@method` declares an annotated function as an RPC method; `bind` binds the method to a chain and to its context objects.
 
 Source: rpc-api.md §1.5, §1.9, §1.13.
 """
@@ -24,31 +24,31 @@ from state.protocol.work import ARGUMENTS, TooMuchWork
 POSITIONAL_GROUP = "condenser_api"
 UNCONVERTED_GROUP = "bridge"
 TEST_GROUP = "dev_api"
-# Values in the arguments of a call without local rights, and values that a unit of work converts.
+# Maximum number of values in the arguments of a call without local rights, and the number of values that a unit of work pays for.
 VALUES_MAX, VALUES_PER_UNIT = 12_000, 3
 
 MethodFunction = TypeVar("MethodFunction", bound=Callable[..., Any])
-Call = Callable[[Any, Caller], Any]  # of params and caller
-# Context objects that differ between connections.
+Call = Callable[[Any, Caller], Any]  # params and caller to result
+# Context objects that differ per connection.
 SESSION, CALLER = "session", "caller"
-# Context objects that only the process that owns the chain has.
-OF_OWNER = frozenset({"processor", "devchain", "explainer", "series"})
+# Context objects that exist only in the process that owns the chain.
+OWNER_OBJECTS = frozenset({"processor", "devchain", "explainer", "series"})
 
 
 class Parameter(Struct, frozen=True):
-    """A declared argument. `default` is inspect.Parameter.empty if a missing argument takes the default of its type."""
+    """A declared argument. If `default` is inspect.Parameter.empty, a missing argument gets the default of its type."""
 
     name: str
     annotation: Any
     default: Any
 
     def shown(self, wire: Wire) -> str:
-        """Return its name in the spelling of the chain."""
+        """Return the argument's name in the chain's spelling."""
         return wire.spec.spell(self.name.rstrip("_"))
 
     @property
     def required(self) -> bool:
-        """Whether a positional call must have it."""
+        """Whether a call with positional arguments must contain the argument."""
         return self.default is inspect.Parameter.empty
 
 
@@ -57,7 +57,7 @@ class Method(Struct, frozen=True, kw_only=True):
 
     name: str
     function: Callable[..., Any]
-    declared: Callable[..., Any]  # the declared function, which has the signature; `function` may be a wrapper of it
+    declared: Callable[..., Any]  # the decorated function, which has the signature; `function` may be a wrapper of it
     required: int
     renamed: str
     form: Form
@@ -74,12 +74,12 @@ class Method(Struct, frozen=True, kw_only=True):
 
     @property
     def context(self) -> tuple[str, ...]:
-        """The names of the context objects."""
+        """The names of the context objects that the function takes."""
         return _context(self.declared)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The declared arguments."""
+        """The arguments in declared order."""
         return _parameters(self.declared, self.required, self.renamed)
 
     @property
@@ -89,34 +89,32 @@ class Method(Struct, frozen=True, kw_only=True):
 
     @property
     def group(self) -> str:
-        """The group of the method, for example `condenser_api`."""
+        """The API group of the method, for example `condenser_api`."""
         return self.name.split(".")[0]
 
     @property
     def needs_session(self) -> bool:
-        """Whether it can be called over a WebSocket only."""
+        """Whether the method can be called only over a WebSocket."""
         return SESSION in self.context
 
     @property
     def needs_caller(self) -> bool:
-        """Whether it uses the caller, for example to broadcast."""
+        """Whether the function takes the caller, for example to broadcast."""
         return CALLER in self.context
 
     @property
     def needs_owner(self) -> bool:
-        """Whether the process that owns the chain must answer a call, instead of a reader process: it changes something or describes the
-        node.
-        """
-        return not (self.needs_session or self.of_process) and (self.loopback_only or not OF_OWNER.isdisjoint(self.context))
+        """Whether only the process that owns the chain can answer a call, since the method changes something or describes the node."""
+        return not (self.needs_session or self.of_process) and (self.loopback_only or not OWNER_OBJECTS.isdisjoint(self.context))
 
     @property
     def positional(self) -> bool:
-        """Whether its arguments are one array."""
+        """Whether the method takes its arguments as one array."""
         return self.group == POSITIONAL_GROUP
 
     @property
     def test_only(self) -> bool:
-        """Whether it is served only on dev chains."""
+        """Whether the method is served only on dev chains."""
         return self.group == TEST_GROUP
 
 
@@ -139,21 +137,21 @@ def method(
     of_process: bool = False,
     registry: dict[str, Method] = METHODS,
 ) -> Callable[[MethodFunction], MethodFunction]:
-    """Declare the decorated function as the RPC method `group.name`. Its signature declares the rest.
+    """Declare the decorated function as the RPC method `group.name`. The rest of the declaration is the function's signature.
 
-    Parameters before a `/` (without a `/`, the first) are context objects (`state`, `processor`, ...), found by name; `_state` is an
-    unused state. `session` is the session of the caller's WebSocket; the method isn't served elsewhere. `caller` is the client. Either
-    comes last among the context objects. The other parameters are arguments. An `async` function may wait (broadcasts); all others
-    answer at once.
+    Parameters before a `/` (without a `/`, only the first) are context objects (`state`, `processor`, ...), passed by name; `_state` is an
+    unused state. `session` is the session of the caller's WebSocket; the method isn't served over HTTP. `caller` is the client. Both must
+    be the last context object. The other parameters are arguments. An `async` function may wait (broadcasts); other functions return at
+    once.
 
-    `key`: the reply is an object whose only member has this name and holds the result of the function.
-    `record`: the record or kind that the JSON objects of the result encode.
+    `key`: the reply is an object with this name as its only member, whose value is the result of the function.
+    `record`: the record or kind as which the JSON objects of the result are encoded.
     `required`: the number of first arguments that have no default in this group. `renamed`: the name of the first argument in this group.
-    `form`: LEGACY by default for condenser_api, else APPBASE. `raw`: the function takes the params unconverted.
-    `plugin`: served only if one of these plugins or optional groups is enabled. Otherwise a call is refused with
-    `not_enabled` (condition, text), or without that as an unknown method.
-    `loopback_only`: only clients with local rights see it. `needs_local`: all clients see it, only those with local rights may call it.
-    `of_process`: it describes the process that answers, so reader processes answer it themselves.
+    `form`: LEGACY by default for condenser_api, else APPBASE. `raw`: the function gets the params unconverted.
+    `plugin`: the method is served only if one of these plugins or optional groups is enabled. Otherwise a call is refused with
+    `not_enabled` (condition, text), or if that is missing, as an unknown method.
+    `loopback_only`: only clients with local rights see the method. `needs_local`: all clients see it, but only those may call it.
+    `of_process`: the method describes the process that answers, so reader processes answer it themselves.
     """
 
     def declare(function: MethodFunction) -> MethodFunction:
@@ -178,7 +176,7 @@ def method(
             description=inspect.getdoc(function) or "",
         )
         assert declared.description, f"{name} needs a docstring"
-        assert not raw or len(_names(function)) == _count_before(function) + 1, f"{name} takes the whole params"
+        assert not raw or len(_names(function)) == _count_context(function) + 1, f"{name} takes the whole params"
         assert not {SESSION, CALLER}.intersection(declared.context[:-1]), f"{name}: session or caller is the last of what it works on"
         is_told = declared.needs_session or declared.needs_caller
         assert not (is_told and (raw or declared.group == UNCONVERTED_GROUP)), f"{name} has arguments of its own"
@@ -189,9 +187,9 @@ def method(
 
 
 def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
-    """Return the function that calls a method with its params, on one chain. Every method may also have `show` as a context object.
+    """Return a function that calls a method with its params on one chain. `show` is available to all methods as a context object.
 
-    The converters of arguments are built at the first call, since most methods are never called.
+    The arguments' converters are built at the first call, since most methods are never called.
     """
     missing = [name for name in method.context if name not in context and name not in ("show", SESSION, CALLER)]
     if missing:
@@ -210,7 +208,7 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
 
 
 def require_few_values(params: Any) -> None:
-    """Refuse arguments with more than VALUES_MAX values, since conversion can't be interrupted."""
+    """Refuse arguments that contain more than VALUES_MAX values, since their conversion can't be interrupted."""
     count, lists = 0, [params]
     while lists:
         value = lists.pop()
@@ -237,7 +235,7 @@ def _bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
     read = _positional(method, members, wire) if method.positional else _named(method, members, wire)
     checks = [(i, member.check) for i, member in enumerate(members) if member.check is not None]
 
-    told = attrgetter(SESSION) if method.needs_session else itself if method.needs_caller else None
+    select_argument = attrgetter(SESSION) if method.needs_session else identity if method.needs_caller else None
 
     def call(params: Any, caller: Caller) -> Any:
         values = read(params)
@@ -246,18 +244,18 @@ def _bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
                 check(values[i])
             except ChainError as error:
                 raise BadArgument(error, method.parameters[i].shown(wire)) from None
-        return function(*values) if told is None else function(told(caller), *values)
+        return function(*values) if select_argument is None else function(select_argument(caller), *values)
 
     return call
 
 
-def itself(caller: Caller) -> Caller:
+def identity(caller: Caller) -> Caller:
     """Return the caller unchanged."""
     return caller
 
 
 def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:
-    """Return a call that always raises NotEnabled, for methods whose plugins are off."""
+    """Return a call function that always raises NotEnabled, for methods whose plugins are not enabled."""
 
     def call(_params: Any, _caller: Caller) -> Any:
         raise NotEnabled(error, plugins)
@@ -266,7 +264,7 @@ def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:
 
 
 def default_of(parameter: Parameter, member: Argument[Any]) -> Callable[[], Any]:
-    """Return the default of an argument: the declared default, or else that of its type."""
+    """Return the function that returns an argument's default: the declared one, or that of its type."""
     if parameter.required:
         return member.default
     declared = parameter.default
@@ -282,15 +280,15 @@ class _Signature(Struct, frozen=True):
 
 @cache
 def _signature(function: Callable[..., Any]) -> _Signature:
-    """Return a function's arguments and result. Computed on first use, since a start needs few of them."""
+    """Return a function's arguments and result type. Computed on first use, since a start needs few signatures."""
     hints = get_type_hints(function, include_extras=True)
-    parameters = list(inspect.signature(function).parameters.values())[_count_before(function) :]
+    parameters = list(inspect.signature(function).parameters.values())[_count_context(function) :]
     return _Signature(tuple(Parameter(p.name, hints[p.name], p.default) for p in parameters), hints.get("return"))
 
 
 @cache
 def _parameters(function: Callable[..., Any], required: int, renamed: str) -> tuple[Parameter, ...]:
-    """Return the arguments of a method, which has this function."""
+    """Return the arguments of the method that this function implements, with the method's `required` and `renamed`."""
     parameters = _signature(function).parameters
     given = tuple(Parameter(each.name, each.annotation, inspect.Parameter.empty) for each in parameters[:required])
     named = given + parameters[required:]
@@ -298,23 +296,23 @@ def _parameters(function: Callable[..., Any], required: int, renamed: str) -> tu
 
 
 def _names(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names of a function's parameters."""
+    """Return the names of a function's parameters, in order."""
     return function.__code__.co_varnames[: function.__code__.co_argcount]
 
 
 @cache
 def _context(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names of a method's context objects."""
-    return tuple(name.lstrip("_") for name in _names(function)[: _count_before(function)])
+    """Return the names of the context objects that a function takes."""
+    return tuple(name.lstrip("_") for name in _names(function)[: _count_context(function)])
 
 
-def _count_before(function: Callable[..., Any]) -> int:
-    """Return the number of a function's context objects: the parameters before the `/`, or else the first."""
+def _count_context(function: Callable[..., Any]) -> int:
+    """Return the number of context objects that a function takes: the parameters before the `/`; without a `/`, one."""
     return function.__code__.co_posonlyargcount or min(1, function.__code__.co_argcount)
 
 
 def _under_key(key: str, function: Callable[..., Any], waits: bool) -> Callable[..., Any]:
-    """Wrap a function so that its result is the only member of an object; with `waits` the function is awaited."""
+    """Wrap a function so that it returns an object with its result under `key`. With `waits`, both functions are async."""
 
     async def wait(*values: Any) -> dict[str, Any]:
         return {key: await function(*values)}
@@ -323,7 +321,7 @@ def _under_key(key: str, function: Callable[..., Any], waits: bool) -> Callable[
 
 
 def _named(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:
-    """Return a function that reads arguments by name. null and [] mean no arguments; an array gives them in declared order."""
+    """Return a function that reads named arguments. null and [] mean no arguments; an array contains them in declared order."""
     names = [parameter.name.rstrip("_") for parameter in method.parameters]
     fields = [
         (name, member.read, default_of(parameter, member))
@@ -342,7 +340,7 @@ def _named(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable
 
 
 def _positional(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:
-    """Return a function that reads arguments by position. An empty object counts as an empty array."""
+    """Return a function that reads positional arguments. It treats an empty object as an empty array."""
     readers = [member.read for member in members]
     defaults = [default_of(parameter, member) for parameter, member in zip(method.parameters, members, strict=True)]
     most = len(members)
@@ -369,7 +367,7 @@ def _positional(method: Method, members: list[Argument[Any]], wire: Wire) -> Cal
 
 
 def _unconverted(method: Method) -> Callable[[Any], list[Any]]:
-    """Return a function that reads arguments by name or by position without conversion. It refuses unknown names and wrong counts
+    """Return a function that reads named or positional arguments without converting them. It refuses unknown names and wrong counts
     (social.md §3.1).
     """
     names = [parameter.name for parameter in method.parameters]
@@ -395,7 +393,7 @@ def _unconverted(method: Method) -> Callable[[Any], list[Any]]:
 
 
 def count_texts(least: int, most: int) -> tuple[str, str]:
-    """Return condition and text of the refusal of a wrong number of arguments. `#s` is in the reference's text."""
+    """Return condition and text of the refusal for a wrong number of arguments. The `#s` in it is in the reference's text."""
     if least == most:
         return f"args.size() == {most}", "Expected #s argument(s), was ${n}"
     if most == least + 1:

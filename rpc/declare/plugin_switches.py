@@ -1,4 +1,4 @@
-"""Names for `--enable` and for `plugins` in a chain spec: plugins, and optional groups of methods that need no plugin."""
+"""Values of `--enable` and of `plugins` in chain specs: plugins, and optional groups of methods that need no plugin."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from state.plugins.plugin import Plugin
 
 
 class OptionalGroup(Struct, frozen=True):
-    """A group of methods that needs no plugin, and is served only if it is enabled by name."""
+    """A group of methods that needs no plugin but is served only if it is enabled by name."""
 
     name: str
 
@@ -20,13 +20,13 @@ Switch = Plugin[Any] | OptionalGroup | str
 
 
 def names_of(switch: Switch | tuple[Switch, ...]) -> tuple[str, ...]:
-    """Return the names of one or more switches."""
+    """Return the names of a switch or of several switches."""
     switches = switch if isinstance(switch, tuple) else (switch,)
     return tuple([one if isinstance(one, str) else one.name for one in switches])
 
 
 def hint(names: tuple[str, ...]) -> str:
-    """Return a hint on how to enable methods that need one of these switches."""
+    """Return a hint on how to enable methods that need one of the switches with these names."""
     kind = "group of methods" if all(name in {group.name for group in OPTIONAL_GROUPS} for name in names) else "plugin"
     options = " or ".join(f"--enable {name}" for name in names)
     return f"this needs the {kind} {' or '.join(names)}, which is off. Start the node with {options}"

@@ -1,8 +1,8 @@
-"""Encodes replies: records, which are declared classes, as JSON in the form of the method.
+"""Encodes results as records (declared classes) in the method's JSON form.
 
-Fields of records extend those of operations: a field may be read at a path (`FieldPath`, `OptionalFieldPath`), below an attribute that
-the class names (`ROOT`), or be a constant (`ConstantField`). The codec gets `record_dumper` and calls it for every declared class, so
-nested records are encoded as records as well.
+Records have more kinds of fields than operations: a field may be read from an attribute path (`FieldPath`, `OptionalFieldPath`), below an
+attribute that the class names (`ROOT`), or be a constant (`ConstantField`). The codecs call `record_dumper` for every declared class, so
+that nested records are encoded as records, too.
 """
 
 from collections.abc import Iterable
@@ -23,21 +23,21 @@ from state.protocol.transaction import Wire
 from state.protocol.work import Work
 
 CHAINS_KEPT_MAX = 8
-# Fields of a record, and characters of its texts, that a unit of work encodes.
+# Numbers of record fields, and of characters in strings, that one unit of work pays for.
 FIELDS_OF_UNIT, LETTERS_OF_UNIT = 24, 2000
-OPERATION_UNITS = 2  # units to encode an operation in a record
+OPERATION_UNITS = 2  # units of work to encode an operation in a record
 
 Json = dict[str, Any]
 
 
 class ShowsRecord(Struct, frozen=True):
-    """Mark of an annotation: the JSON value is the encoding of `record`."""
+    """Annotation of a JSON value: it is encoded as `record`."""
 
     record: Any
 
 
 class RecordEncoder:
-    """Encodes values as records, in one JSON form. A method gets it as `show`. Each encoded record is counted as `work`."""
+    """Encodes values as records in one JSON form. Methods get it as the context object `show`. Each record costs units of `work`."""
 
     def __init__(self, wire: Wire, form: Form, work: Work | None = None) -> None:
         self.wire = wire
@@ -62,7 +62,7 @@ class RecordEncoder:
         return dump
 
     def _counted(self, record: type, dump: Dump) -> Dump:
-        """Wrap `dump` so that it counts its work."""
+        """Wrap an encoder so that it spends units of work."""
         fields = shown_fields(record, self.legacy)
         kinds = [getattr(field.kind, "kind", field.kind) for field in fields]
         units = 1 + len(fields) // FIELDS_OF_UNIT + OPERATION_UNITS * sum(isinstance(kind, OperationKind) for kind in kinds)
@@ -72,7 +72,7 @@ class RecordEncoder:
         def dump_counted(value: Any) -> Any:
             spend(units, name)
             shown = dump(value)
-            # Long texts cost time later, when the reply is encoded as bytes.
+            # Long strings take time later, when the reply is encoded as bytes.
             letters = sum([len(shown[text]) for text in texts])
             if letters >= LETTERS_OF_UNIT:
                 spend(letters // LETTERS_OF_UNIT, name)
@@ -86,24 +86,24 @@ class RecordEncoder:
         return [dump(value) for value in values]
 
     def maybe(self, record: Any, value: Any) -> Json | None:
-        """Encode a value as a record; None for None."""
+        """Encode a value as a record; return None for None."""
         return None if value is None else self(record, value)
 
 
 @lru_cache(CHAINS_KEPT_MAX)
 def record_codecs(spec: ChainSpec) -> ChainCodecs:
-    """Return the codecs for the records of a chain. All methods share them, so each record is compiled once."""
+    """Return the codecs for the records of a chain. All methods share them, so that each record class is compiled once."""
     return ChainCodecs(spec, class_dumper=record_dumper)
 
 
 def record_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
-    """Return the function that encodes a value as a record: straight-line code from the codec's generator."""
+    """Return a function that encodes a value as a record. The codec's generator compiles it to straight-line code."""
     members = [member_of(codecs, cls, field, legacy) for field in shown_fields(cls, legacy)]
     return object_dumper(cls.__name__, members + extra_members(codecs, cls, legacy))
 
 
 def member_of(codecs: Codecs, cls: type, field: Field, legacy: bool) -> Member:
-    """Return the generator's description of a field."""
+    """Return the description of a field for the codec's generator."""
     key = codecs.spec.spell(field.json)
     if isinstance(field.kind, ConstantField):
         return Member(key, repr(field.kind.value))
@@ -111,7 +111,7 @@ def member_of(codecs: Codecs, cls: type, field: Field, legacy: bool) -> Member:
 
 
 def field_path(cls: type, field: Field) -> str:
-    """Return the expression that reads a field of `v`: its path, or the attribute of its name below the ROOT of its class."""
+    """Return the expression that reads a field of `v`: its attribute path, or the attribute of the same name below the class's ROOT."""
     if isinstance(field.kind, FieldPath | OptionalFieldPath):
         path = field.kind.path
     else:
@@ -121,9 +121,9 @@ def field_path(cls: type, field: Field) -> str:
 
 
 def blank(of: Any, codecs: Codecs, legacy: bool) -> Any:
-    """Return the JSON form of a default-valued record or kind; optional fields are left out.
+    """Return the JSON form of a record or kind filled with default values, without optional fields.
 
-    `jsonrpc.get_signature` shows results this way, and schemas use it to find out whether a kind is encoded as text.
+    `jsonrpc.get_signature` returns results in this form. Schemas use it to determine whether a kind is encoded as a string.
     """
     if isinstance(of, ConstantField):
         return of.value

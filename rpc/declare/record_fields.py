@@ -1,5 +1,5 @@
-"""Kinds of fields that only records have: encodings of plain numbers, and paths to values in rows. They have no binary form and are
-never read from JSON; `record_encoder.py` writes them.
+"""Kinds of fields that only records have: other encodings of numbers, and attribute paths to values in rows. They have no binary form and
+can't be parsed from JSON. `record_encoder.py` encodes them.
 
 Source: rpc-api.md §0, §1.10, §2.
 """
@@ -14,7 +14,7 @@ from state.protocol.values.convert import json_int
 
 
 class Amount(Kind):
-    """An amount in the smallest unit of one of the three fixed symbols, encoded as the condenser's text or the NAI object."""
+    """An amount of one of the three fixed symbols, in the smallest unit. It is encoded as the condenser's text or as the NAI object."""
 
     default = 0
 
@@ -35,7 +35,7 @@ class Amount(Kind):
 
 
 class Whole(Kind):
-    """An integer, encoded as a number if it fits into 32 bits, otherwise or if `always` as text.
+    """An integer. It is encoded as text if it doesn't fit into 32 bits or `always` is set, else as a number.
 
     The reference does this because JavaScript loses digits of larger numbers.
     """
@@ -50,7 +50,7 @@ class Whole(Kind):
 
 
 class Real(Kind):
-    """A real number, encoded as text with 17 digits after the point."""
+    """A real number, encoded as text with 17 digits after the decimal point."""
 
     default = 0
 
@@ -59,10 +59,10 @@ class Real(Kind):
 
 
 class FieldPath(Kind):
-    """A field that is read at a path of attributes: `FieldPath("comment.row.author", AccountName)`.
+    """A field that is read from an attribute path: `FieldPath("comment.row.author", AccountName)`.
 
-    With an empty path, the field is the whole value, for a nested record that reads the same row.
-    `kind` is a kind, a declared class, or an annotation that contains a kind.
+    An empty path means the whole value, for a nested record that is read from the same row. `kind` is a kind, a declared class, or an
+    annotation that contains a kind.
     """
 
     def __init__(self, path: str, kind: Any) -> None:
@@ -74,7 +74,7 @@ class FieldPath(Kind):
 
 
 class OptionalFieldPath(Maybe):
-    """A field that is read at a path of attributes, and left out if it is None."""
+    """A field that is read from an attribute path, and omitted if its value is None."""
 
     def __init__(self, path: str, kind: Any) -> None:
         super().__init__(FieldPath(path, kind).kind)
@@ -82,7 +82,7 @@ class OptionalFieldPath(Maybe):
 
 
 class ConstantField(Kind):
-    """A field with the same value in every reply, for members that the reference still shows but no longer stores."""
+    """A field with a constant value, for members that the reference still returns but no longer stores."""
 
     def __init__(self, value: int | str | list[Any]) -> None:
         self.value = value

@@ -1,4 +1,4 @@
-"""Renders the pages of docs/api as markdown from the OpenRPC document; `bin.docs` writes the files. Not related to the pages of
+"""Renders the pages of docs/api as markdown from the OpenRPC document. `bin.docs` writes the files. These are not the website pages of
 condenser_api.get_state.
 """
 
@@ -35,7 +35,7 @@ The form `"method": "call", "params": ["GROUP", "METHOD", ARGUMENTS]` is equival
 
 
 def pages(document: Document) -> Pages:
-    """Return the text of every page by file name: an index, one page per group, the records, the operations."""
+    """Return the text of each page by file name: an index, one page per API group, the records, the operations."""
     methods = sorted(document["methods"], key=lambda method: method["name"])
     groups = {name: list(members) for name, members in groupby(methods, key=lambda method: method["name"].split(".")[0])}
     schemas = document["components"]["schemas"]
@@ -132,14 +132,14 @@ def _operations(schemas: dict[str, Any]) -> str:
 
 
 def _pairs(schemas: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the components of each operation in both forms."""
+    """Return the component names of each operation, in both JSON forms."""
     appbase = [_target(each["properties"]["value"]) for each in schemas["Operation"]["anyOf"]]
     condenser = [_target(each["items"][1]) for each in schemas["CondenserOperation"]["anyOf"]]
     return list(zip(appbase, condenser, strict=True))
 
 
 def type_text(schema: Any) -> str:
-    """Describe a schema in words, with links to records."""
+    """Describe a schema in English, with links to records."""
     if "$ref" in schema:
         name = _target(schema)
         return f"[{name}]({OPERATIONS if name.endswith('_operation') else RECORDS}#{name.lower()})"

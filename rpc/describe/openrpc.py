@@ -1,6 +1,6 @@
-"""OpenRPC document of a service: every method with its arguments, result and refusals, derived from its declaration alone.
+"""OpenRPC document of a service: every method with its arguments, result and refusals, generated from the declarations.
 
-Source of the form: spec.open-rpc.org.
+The format is specified at spec.open-rpc.org.
 """
 
 import re
@@ -30,12 +30,12 @@ ABOUT = (
 
 
 def document(methods: Iterable[Method], wire: Wire) -> dict[str, Any]:
-    """Return the OpenRPC document of these methods on one chain."""
+    """Return the OpenRPC document that describes these methods on one chain."""
     return run_steps(document_in_steps(methods, wire))
 
 
 def document_in_steps(methods: Iterable[Method], wire: Wire) -> Generator[None, None, dict[str, Any]]:
-    """Return the same as `document`, and yield after each method."""
+    """Build the same document as `document`, yielding after each method."""
     schemas = Schemas(wire)
     described = []
     for method in methods:
@@ -95,8 +95,8 @@ def _marks(parameter: Parameter) -> tuple[Any, ...]:
 
 
 def _refusals(method: Method) -> Iterator[tuple[int, str]]:
-    """Yield code and message of the refusals that follow from the declaration: missing rights, WebSockets or plugins, a wrong number of
-    arguments, limits.
+    """Yield code and message of the refusals that follow from the declaration: missing rights, a missing WebSocket or plugin, a wrong
+    number of arguments, exceeded limits.
     """
     absent = Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method.name.split(".")[1])
     if method.loopback_only or method.needs_local or method.needs_session or (method.plugins and method.not_enabled is None):
@@ -114,7 +114,7 @@ def _refusals(method: Method) -> Iterator[tuple[int, str]]:
 
 
 def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
-    """Return an example call with its result on an empty chain; none if it needs a transaction or block."""
+    """Return an example call with its result on an empty chain. Return no example if the method needs a transaction or a block."""
     shapes = [shape_of(parameter.annotation) for parameter in method.parameters]
     if method.raw or any(isinstance(shape, Declared) and shape.of in (SignedTransaction, SignedBlock) for shape in shapes):
         return []
@@ -133,7 +133,7 @@ def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
 
 
 def _example(shape: Shape) -> Any:
-    """Return an example value for account names and for lists and tuples of them; UNSET for everything else."""
+    """Return an example value for account names, and for lists and tuples of account names; UNSET for everything else."""
     match shape:
         case Declared(of=Bounded()):
             return SOMEBODY

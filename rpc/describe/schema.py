@@ -1,7 +1,7 @@
-"""JSON schemas (draft 7) of arguments and results, made from the same declarations as the codec.
+"""JSON schemas (draft 7) of arguments and results, generated from the same declarations as the codecs.
 
-Records and named types are components, which other schemas refer to. A type that differs between the two JSON forms has two components:
-the condenser's begins with `Condenser` (or, for operations, has their name in the condenser).
+Records and named types are components, to which other schemas refer. A type whose two JSON forms differ has two components. The name of the
+condenser's form begins with `Condenser` or, for operations, is their name in the condenser.
 """
 
 import inspect
@@ -22,13 +22,13 @@ from state.protocol.transaction import SignedTransaction, Wire
 Schema = dict[str, Any]
 
 CONDENSER = "Condenser"
-# Suffix of record classes, which distinguishes them from row classes. Clients see the name without it.
+# Suffix of record classes, to distinguish them from row classes. It is removed from the names in schemas.
 RECORD = "Record"
 COMPONENTS = "#/components/schemas/"
 
 
 class Schemas:
-    """Builds the schemas of one chain, and collects the components that they refer to."""
+    """Builds schemas for one chain, and collects the components to which they refer."""
 
     def __init__(self, wire: Wire) -> None:
         self.codecs = record_codecs(wire.spec)
@@ -38,11 +38,11 @@ class Schemas:
 
     @property
     def components(self) -> dict[str, Schema]:
-        """The components collected so far, by name."""
+        """The components collected so far, keyed by name."""
         return {name: schema for name, (_, schema) in sorted(self._made.items())}
 
     def of(self, shape: Shape, legacy: bool) -> Schema:
-        """Return the schema of a shape, in one of the two JSON forms."""
+        """Return the schema of a shape in one of the two JSON forms."""
         match shape:
             case Declared(of=of):
                 return self.declared(of, legacy)
@@ -78,7 +78,7 @@ class Schemas:
         return {"$ref": COMPONENTS + name}
 
     def form(self, names: tuple[str, str], of: Any, legacy: bool, make: Callable[[bool], Schema]) -> Schema:
-        """Return a reference to a component, which has the second of `names` if its form in the condenser differs."""
+        """Return a reference to a component. It has the second of `names` if the condenser's form differs."""
         if (of, legacy) not in self._references:
             appbase = make(False)
             schema = make(True) if legacy else appbase
@@ -86,18 +86,18 @@ class Schemas:
         return self._references[of, legacy]
 
     def record(self, cls: Any, legacy: bool) -> Schema:
-        """Return the schema of the fields of a declared class."""
+        """Return the schema of a declared class: an object with its fields."""
         fields = shown_fields(cls, legacy)
         properties = {self.spell(field.json): self.declared(field.kind, legacy) for field in fields}
         optional = {self.spell(field.json) for field in fields if isinstance(field.kind, kinds.Maybe)}
         for name, hint in get_type_hints(cls).items():
-            # The transactions of a block have no kind, since Wire has separate functions for them.
+            # A block's transactions have no kind, since Wire encodes them with separate functions.
             if get_origin(hint) is tuple and get_args(hint)[0] is SignedTransaction:
                 properties[name] = array(self.declared(SignedTransaction, legacy))
         return described(cls, record(properties, optional))
 
     def operations(self, legacy: bool) -> Schema:
-        """Return the schema of an operation: any of the chain's operations, each of which is a component."""
+        """Return the schema that accepts any of the chain's operations. Each operation is a component."""
         classes = by_wire_tag(self.codecs.spec.smt).values()
         return one_of(*[self._operation(cls, legacy) for cls in classes]) | {"description": "An operation of the chain."}
 
@@ -109,7 +109,7 @@ class Schemas:
         return record({"type": {"const": full}, "value": value})
 
     def asset_text(self) -> Schema:
-        """Return the schema of the condenser's amounts."""
+        """Return the schema of amounts in the condenser's form."""
         letters = sorted(self.codecs.symbols.letters.values())
         return text(f"An amount with its symbol ({', '.join(letters)}).", rf"^-?\d+\.\d+ ({'|'.join(letters)})$")
 
@@ -124,7 +124,7 @@ class Schemas:
 
 @singledispatch
 def schema_of(kind: object, schemas: Schemas, legacy: bool) -> Schema:
-    """Return the schema of a kind or a declared class, in one of the two forms."""
+    """Return the schema of a kind or a declared class in one of the two JSON forms."""
     raise TypeError(f"{type(kind).__name__} is not a kind of field")
 
 
@@ -210,7 +210,7 @@ schema_of.register(kinds.ChainVariant, lambda kind, schemas, legacy: schema_of(k
 
 
 def reachable(of: Any, components: dict[str, Schema]) -> dict[str, Schema]:
-    """Return the components that a value refers to, directly or through others."""
+    """Return the components to which a value refers, directly or through other components."""
     found: dict[str, Schema] = {}
     waiting = [of]
     while waiting:
@@ -240,27 +240,27 @@ def row(*items: Schema) -> Schema:
 
 
 def record(properties: dict[str, Schema], optional: Any = ()) -> Schema:
-    """Return the schema of an object with these members; `optional` ones may be absent."""
+    """Return the schema of an object with these members; the `optional` ones may be missing."""
     return {"type": "object", "properties": properties, "required": [name for name in properties if name not in optional]}
 
 
 def one_of(*schemas: Schema) -> Schema:
-    """Return a schema that accepts any of these."""
+    """Return a schema that accepts what any of these schemas accepts."""
     return schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
 
 
 def text(description: str, pattern: str) -> Schema:
-    """Return the schema of a text that matches a pattern."""
+    """Return the schema of a string that matches a pattern."""
     return {"type": "string", "description": description, "pattern": pattern}
 
 
 def described(cls: type[Struct], schema: Schema) -> Schema:
-    """Add the docstring of a class to a schema, as its description."""
+    """Add the docstring of a class to a schema as its description."""
     return {"description": inspect.getdoc(cls) or "", **schema}
 
 
 def alike(value: Any) -> Schema:
-    """Return the schema of a value's JSON type; for a tuple, an array with the types of its members. The value must not be null."""
+    """Return a schema for the JSON type of a value, which must not be null. For a tuple, this is an array with the types of its members."""
     if isinstance(value, tuple):
         return row(*map(alike, value))
     return {"type": {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object"}[type(value)]}

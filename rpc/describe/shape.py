@@ -1,4 +1,4 @@
-"""Shape of an argument or a result: a small tree made from its annotation, from which signatures and schemas are derived."""
+"""Shapes of arguments and results: small trees built from annotations. Signatures and schemas are generated from them."""
 
 import enum
 import types
@@ -16,11 +16,11 @@ NONE = (None, type(None))
 
 
 class Anything(Struct, frozen=True):
-    """An undeclared JSON value; by default an empty object."""
+    """Any JSON value. The default is an empty object."""
 
 
 class Number(Struct, frozen=True):
-    """A JSON number that may have a fraction; only `bridge` has them."""
+    """A JSON number that may have a fraction. Only `bridge` uses such numbers."""
 
 
 class Declared(Struct, frozen=True):
@@ -36,26 +36,26 @@ class ListShape(Struct, frozen=True):
 
 
 class TupleShape(Struct, frozen=True):
-    """An array with a type for each member."""
+    """An array with a separate type for each member."""
 
     elements: tuple[Any, ...]
 
 
 class MapShape(Struct, frozen=True):
-    """An object with arbitrary names and one type for all members."""
+    """An object with arbitrary member names and one type for all values."""
 
     element: Any
 
 
 class Members(Struct, frozen=True):
-    """An object with these members; `optional` ones may be left out."""
+    """An object with these members; the `optional` ones may be missing."""
 
     fields: dict[str, Any]
     optional: frozenset[str]
 
 
 class Nullable(Struct, frozen=True):
-    """null or the type `of`."""
+    """Either null or a value of type `of`."""
 
     of: Any
 
@@ -67,7 +67,7 @@ class OneOf(Struct, frozen=True):
 
 
 class Names(Struct, frozen=True):
-    """One of these texts."""
+    """A string that must be one of these."""
 
     names: tuple[str, ...]
 
@@ -104,14 +104,14 @@ def shape_of(annotation: Any) -> Shape:
 
 
 def result_shape(method: Method) -> Shape:
-    """Return the shape of a method's reply: that of the function's result, under the method's key if it has one."""
+    """Return the shape of a method's reply: that of its result, or an object with the result under the method's key."""
     returned = shape_of(method.returns)
     returned = returned if method.record is None else _showing(returned, method.record)
     return Members({method.key: returned}, frozenset()) if method.key else returned
 
 
 def _showing(shape: Shape, record: Any) -> Shape:
-    """Return a shape with a record in place of its undeclared values."""
+    """Return a shape whose undeclared values are replaced by a record."""
     match shape:
         case Anything():
             return Declared(record)

@@ -1,4 +1,4 @@
-"""Signatures for jsonrpc.get_signature: the arguments and the result of a method with their default values. Source: rpc-api.md §1.11."""
+"""Signatures for jsonrpc.get_signature: a method's arguments and result, filled with default values. Source: rpc-api.md §1.11."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ from state.protocol.transaction import Wire
 
 
 def signature(method: Method, wire: Wire) -> dict[str, Any]:
-    """Return the default-valued arguments and result of a method."""
+    """Return a method's arguments and result, filled with default values."""
     return {"args": _arguments(method, wire), "ret": result_default(method, wire)}
 
 
 def result_default(method: Method, wire: Wire) -> Any:
-    """Return the default-valued result of a method; an empty object if none is declared."""
+    """Return a method's result filled with default values; an empty object if no result is declared."""
     return blank_shape(result_shape(method), wire, method.form)
 
 
@@ -43,7 +43,7 @@ def blank_shape(shape: Shape, wire: Wire, form: Form) -> Any:
 
 
 def shown_argument(parameter: Parameter, method: Method, wire: Wire) -> Any:
-    """Return the JSON form of the default of an argument; UNSET for none."""
+    """Return the JSON form of an argument's default; UNSET if it has none."""
     member = argument(parameter.annotation, wire, method.form)
     return shown_default(default_of(parameter, member), member)
 

@@ -17,14 +17,14 @@ from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.asset import Asset
 from state.tables import State
 
-TEXT_MAX = 200  # characters of a string in a value
-MEMBERS_MAX = 40  # of a list or an object in a value; an authority has no more keys
-DEPTH_MAX = 6  # of lists and objects in a value
-ALL_MEMBERS_MAX = 5000  # of all lists and objects in a value together: 20 authorities with their keys have as many
+TEXT_MAX = 200  # characters per string
+MEMBERS_MAX = 40  # members per list or object; an authority has at most 40 keys
+DEPTH_MAX = 6  # levels of nested lists and objects
+ALL_MEMBERS_MAX = 5000  # members per value in total, enough for 20 authorities with their keys
 
 
 class Explanation(Struct, frozen=True):
-    """Reason why a transaction is refused: a stable name of the rule, a sentence with the values, advice, and the values."""
+    """Explanation of a refusal: a stable name of the rule, a sentence with the reason, advice, and the values involved."""
 
     rule: str
     why: str
@@ -33,7 +33,7 @@ class Explanation(Struct, frozen=True):
 
 
 class KnownChain(Struct, frozen=True):
-    """A chain that a client may have meant: its name, its id and its symbols."""
+    """A chain for which a client may have signed by mistake: its name, id and symbols."""
 
     name: str
     chain_id: bytes
@@ -46,12 +46,12 @@ KnownChains = Callable[[], tuple[KnownChain, ...]]
 
 
 def no_chains() -> tuple[KnownChain, ...]:
-    """Return no known chains."""
+    """Return an empty tuple: the default source of known chains."""
     return ()
 
 
 class OutputLimit:
-    """Limit on the members of lists and objects that are still shown."""
+    """Remaining number of list and object members that the values of an explanation may contain."""
 
     __slots__ = ("left",)
 
@@ -59,16 +59,16 @@ class OutputLimit:
         self.left = left
 
     def take(self, size: int) -> int:
-        """Return how many of `size` members may be shown, and deduct them."""
+        """Return how many of `size` members may be included, and deduct that number."""
         taken = max(0, min(size, MEMBERS_MAX, self.left))
         self.left -= taken
         return taken
 
 
 class RefusalCase(Struct, frozen=True):
-    """A refused transaction with its error. `trx` is None if it couldn't be parsed; then `given` is the received JSON.
+    """A refused transaction with its error. `trx` is None if it couldn't be parsed; `given` is then the received JSON.
 
-    `is_legacy` says which of the two JSON forms was used. `now` is the time of the node's clock, in seconds since 1970.
+    `is_legacy` is true for the JSON form of condenser_api. `now` is the time of the node's clock, in seconds since 1970.
     """
 
     chain: Chain
@@ -82,7 +82,7 @@ class RefusalCase(Struct, frozen=True):
 
     @property
     def state(self) -> State:
-        """The current state, which may be slightly newer than the refusal."""
+        """The current state. It may be slightly newer than the state at the refusal."""
         return self.chain.state
 
     @property
@@ -108,7 +108,7 @@ class RefusalCase(Struct, frozen=True):
         return None if index is None or self.trx is None else self.trx.operations[index]
 
     def name_of(self, operation: Operation) -> str:
-        """Return the name of an operation in this chain's spelling."""
+        """Return the operation's name with this chain's spelling of symbols."""
         return self.spec.spell(operation.NAME)
 
     def place(self) -> dict[str, Any]:
@@ -121,16 +121,16 @@ class RefusalCase(Struct, frozen=True):
         return public_key_text(key, self.spec.key_prefix)
 
     def asset_text(self, amount: int, symbol: int) -> str:
-        """Return an amount as text, for example "1.000 STEEM"."""
+        """Format an amount with its symbol, for example "1.000 STEEM"."""
         return self.wire.codecs.symbols.asset_text(Asset(amount, symbol))
 
     def explained(self, rule: str, why: str, what_to_do: str, /, **values: Any) -> Explanation:
-        """Return an explanation. Values are converted to JSON and truncated; sentences must already be spelled for the chain."""
+        """Return an explanation with the values as truncated JSON. The sentences must already use the chain's spelling of symbols."""
         shown = {name: self.shown(value) for name, value in (self.place() | values).items()}
         return Explanation(rule, clean(why), clean(what_to_do), shown)
 
     def shown(self, value: Any, depth: int = DEPTH_MAX, room: OutputLimit | None = None) -> Any:
-        """Return the JSON form of a value, with amounts as text, truncated to the limits above."""
+        """Convert a value to JSON, truncated to the limits of this module. Amounts become strings."""
         room = room or OutputLimit()
         if isinstance(value, Asset):
             return self.wire.codecs.symbols.asset_text(value)
@@ -150,17 +150,17 @@ class RefusalCase(Struct, frozen=True):
 
 
 def shortened(text: str) -> str:
-    """Truncate a text to TEXT_MAX characters."""
+    """Truncate a string to TEXT_MAX characters."""
     return clean(text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}...")
 
 
 def clean(text: str) -> str:
-    """Replace surrogates, which stand for bytes that were not UTF-8, by U+FFFD, since JSON can't hold them."""
+    """Replace surrogates, which represent bytes that aren't valid UTF-8, by U+FFFD, since JSON can't represent them."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def span(seconds: int) -> str:
-    """Format a duration in words, with its two largest units."""
+    """Format a duration with its two largest units, for example "2 hours 5 minutes"."""
     rest, parts = abs(seconds), []
     for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
         count, rest = divmod(rest, size)

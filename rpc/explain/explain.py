@@ -1,4 +1,4 @@
-"""Chooses the function that explains a refusal: for unparsed transactions first, then by class, condition and text of the error."""
+"""Selects the function that explains a refusal: by whether the transaction was parsed, then by class, condition and text of the error."""
 
 from collections.abc import Callable
 
@@ -61,7 +61,7 @@ def explain(case: RefusalCase) -> Explanation:
 
 
 def sentence_for(error: errors.ChainError) -> Sentence | None:
-    """Return the declared sentence for a refusal, or None."""
+    """Return the declared sentence for a refusal, None if none is declared."""
     found = TEXTS.get(error.text) or CONDITIONS.get(error.condition)
     if found is None:
         said = error.text or error.condition

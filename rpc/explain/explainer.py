@@ -1,4 +1,4 @@
-"""Explains refusals for the service, and records the last ones. A bug here is logged and costs the explanation, never the reply."""
+"""Explains refusals for the service, and keeps a log of the newest ones. A bug here is logged; the reply then has no explanation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,9 +18,9 @@ _log = Log("explain")
 
 
 class Explainer:
-    """Explains why transactions are refused on one chain; `clock` returns seconds since 1970.
+    """Explains why transactions are refused on one chain. `clock` returns seconds since 1970.
 
-    Each listener in `on_refused` gets every refused transaction of a client, its error and its explanation.
+    Each listener in `on_refused` is called with every refused client transaction, its error and its explanation.
     """
 
     def __init__(self, chain: Chain, clock: Clock, known_chains: KnownChains = no_chains) -> None:
@@ -30,9 +30,9 @@ class Explainer:
         self._shared_budget = SharedBudget()
 
     def refuse(self, trx: SignedTransaction | None, error: ChainError, *, given: Any = None, is_legacy: bool = False) -> Explanation | None:
-        """Explain and record a refused broadcast. Return None if that fails, which is logged.
+        """Explain a refused broadcast and add it to the log. Return None if explaining fails, which is logged.
 
-        `given` is the JSON that couldn't be parsed as a transaction.
+        `given` is the received JSON if it couldn't be parsed as a transaction.
         """
         now = self._clock()
         try:
@@ -42,17 +42,17 @@ class Explainer:
             for listener in self.on_refused:
                 listener(trx, error, explanation)
         except Exception as bug:
-            _log.error("a refusal could not be kept", refusal=str(error)[:200], exc_info=bug)
+            _log.error("a refusal could not be recorded", refusal=str(error)[:200], exc_info=bug)
             return None
         return explanation
 
     def explain(
         self, trx: SignedTransaction | None, error: ChainError, budget: Budget, *, given: Any = None, is_legacy: bool = False
     ) -> Explanation | None:
-        """Explain why a transaction is refused. Return None if that fails, which is logged."""
+        """Explain why a transaction is refused. Return None if explaining fails, which is logged."""
         case = RefusalCase(self._chain, error, trx, budget, given, is_legacy, self._known_chains, int(self._clock()))
         try:
-            # Imported at the first refusal: it is most of this package, and would delay every start.
+            # Imported at the first refusal, since importing most of this package would slow down every start.
             from rpc.explain.explain import explain
 
             return explain(case)

@@ -1,4 +1,4 @@
-"""Maps the fields of a transaction to their positions in its bytes."""
+"""Maps the fields of a transaction to their byte offsets."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from state.protocol.transaction import SignedTransaction, Wire
 
 
 class PackedField(Struct, frozen=True):
-    """A packed field: its path (`operations[0].amount`), the offset of its bytes, the bytes, and its value in JSON."""
+    """A packed field: its path (`operations[0].amount`), byte offset, bytes, and JSON value."""
 
     path: str
     offset: int
@@ -21,7 +21,7 @@ class PackedField(Struct, frozen=True):
 
 
 def fields_of(wire: Wire, trx: SignedTransaction) -> list[PackedField]:
-    """Return the fields of a transaction in byte order. Together they cover all bytes."""
+    """Return the fields of a transaction in byte order. Together they cover all of its bytes."""
     found, offset = [], 0
     for path, data, value in parts(wire, trx):
         found.append(PackedField(path, offset, data, value))
@@ -30,7 +30,7 @@ def fields_of(wire: Wire, trx: SignedTransaction) -> list[PackedField]:
 
 
 def parts(wire: Wire, trx: SignedTransaction) -> Iterator[tuple[str, bytes, Any]]:
-    """Yield the path, the bytes and the JSON value of each field, in order."""
+    """Yield (path, bytes, JSON value) for each field, in byte order."""
     for field in wire_fields(SignedTransaction):
         values = getattr(trx, field.name)
         if field.name == "signatures":
@@ -46,13 +46,13 @@ def parts(wire: Wire, trx: SignedTransaction) -> Iterator[tuple[str, bytes, Any]
 
 
 def members(wire: Wire, before: str, value: Any) -> Iterator[tuple[str, bytes, Any]]:
-    """Yield the fields of an operation."""
+    """Yield (path, bytes, JSON value) for each field of an operation. `before` is the path's prefix."""
     for field in wire_fields(type(value)):
         yield member(wire, before, field, getattr(value, field.name))
 
 
 def member(wire: Wire, before: str, field: Any, value: Any) -> tuple[str, bytes, Any]:
-    """Return the path, the bytes and the JSON value of one field; amounts as text."""
+    """Return (path, bytes, JSON value) of one field, with amounts as strings."""
     codecs = wire.codecs
     shown = None if value is None else (codecs.dumper(field.kind, True) or as_it_is)(value)
     return before + wire.spec.spell(field.json), codecs.packer(field.kind)(value), shown

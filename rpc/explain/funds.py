@@ -12,61 +12,61 @@ POWER_DOWN = "account.vesting_shares - account.delegated_vesting_shares >= o.ves
 
 
 def balance(case: RefusalCase) -> Explanation:
-    """Explain a liquid balance that is too small."""
+    """Explain that an account's liquid balance is too small."""
     values = case.error.values
     needed, current = values["r"], values["a"]
     assert isinstance(needed, Asset)
     assert isinstance(current, Asset)
-    return lacking(case, str(values["acc"]), "balance", -needed.amount, current.amount, current.symbol)
+    return insufficient_funds(case, str(values["acc"]), "balance", -needed.amount, current.amount, current.symbol)
 
 
 def delegation(case: RefusalCase) -> Explanation:
-    """Explain VESTS that can't be delegated because they are delegated, powered down, or used by votes."""
+    """Explain why VESTS can't be delegated: they are already delegated, being powered down, or used up by votes."""
     values = case.error.values
     needed, current = values["r"], values["a"]
     assert isinstance(needed, Asset)
     assert isinstance(current, Asset)
     where = "VESTS that are neither delegated, powered down, nor used up by votes"
-    return lacking(case, str(values["acc"]), where, needed.amount, current.amount, VESTS)
+    return insufficient_funds(case, str(values["acc"]), where, needed.amount, current.amount, VESTS)
 
 
 def savings(case: RefusalCase) -> Explanation:
-    """Explain savings that are too small."""
+    """Explain that an account's savings are too small."""
     operation = case.operation
     assert isinstance(operation, TransferFromSavings)
     account, symbol = case.state.account(operation.from_), operation.amount.symbol
     current = account.savings_balance if symbol == COIN else account.savings_sbd_balance if symbol == SBD else 0
-    return lacking(case, account.name, "savings", operation.amount.amount, current, symbol)
+    return insufficient_funds(case, account.name, "savings", operation.amount.amount, current, symbol)
 
 
 def power_down(case: RefusalCase) -> Explanation:
-    """Explain a power-down of more VESTS than are free."""
+    """Explain that a power-down exceeds the account's undelegated VESTS."""
     operation = case.operation
     assert isinstance(operation, WithdrawVesting)
     account = case.state.account(operation.account)
     free = account.vesting_shares - account.delegated_vesting_shares
-    return lacking(case, account.name, "VESTS that are not delegated", operation.vesting_shares.amount, free, VESTS)
+    return insufficient_funds(case, account.name, "VESTS that are not delegated", operation.vesting_shares.amount, free, VESTS)
 
 
 def creation_fee(case: RefusalCase) -> Explanation:
-    """Explain a creator that can't pay the fee for a new account."""
+    """Explain that the creator can't pay the fee for a new account."""
     operation = case.operation
     assert operation is not None
     account = case.state.account(getattr(operation, "creator", ""))
     fee: Asset = getattr(operation, "fee", Asset())
-    return lacking(case, account.name, "balance", fee.amount, account.balance, COIN)
+    return insufficient_funds(case, account.name, "balance", fee.amount, account.balance, COIN)
 
 
-def lacking(case: RefusalCase, name: str, where: str, needed: int, current: int, symbol: int) -> Explanation:
-    """Explain a balance that is `needed - current` too small."""
+def insufficient_funds(case: RefusalCase, name: str, where: str, needed: int, current: int, symbol: int) -> Explanation:
+    """Return the explanation for a balance that is smaller than the needed amount. `where` names the balance."""
     text, missing = case.asset_text, needed - current
-    # The difference can exceed 64 bits, if an amount is the largest possible one.
-    why = f"{does(case, case.operation)} needs {text(needed, symbol)} of {name}, which has only {text(current, symbol)} ({where})."
+    # The difference exceeds 64 bits if an amount is the largest possible one.
+    why = f"{subject(case, case.operation)} needs {text(needed, symbol)} of {name}, which has only {text(current, symbol)} ({where})."
     to_do = f"Send at most {text(max(current, 0), symbol)}, or give {name} the missing {text(missing, symbol)} first."
     facts = {"have": text(current, symbol), "need": text(needed, symbol), "missing": text(missing, symbol)}
     return case.explained("insufficient_funds", why, to_do, account=name, where=where, **facts)
 
 
-def does(case: RefusalCase, operation: Operation | None) -> str:
-    """Return the operation as the subject of a sentence."""
+def subject(case: RefusalCase, operation: Operation | None) -> str:
+    """Format the operation as the subject of a sentence."""
     return "The transaction" if operation is None else f"Operation {case.error.operation} ({case.name_of(operation)})"

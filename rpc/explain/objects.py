@@ -1,9 +1,9 @@
-"""Explains the refusal `unknown key`: which object wasn't found."""
+"""Explains the refusal `unknown key` by naming the object that wasn't found."""
 
 from rpc.explain.case import Explanation, RefusalCase
 from state.protocol.errors import UnknownKey
 
-# The kind of object that a key identifies, by the fields of the index.
+# The type of object, by the fields of the index that was searched.
 KINDS: dict[tuple[str, ...], str] = {
     ("seller", "orderid"): "order",
     ("from_", "escrow_id"): "escrow",
@@ -19,14 +19,14 @@ ADVICE = {
     "order": "The order may have been filled, cancelled, or have expired (condenser_api.get_open_orders).",
     "escrow": "The escrow may have ended (condenser_api.get_escrow).",
     "savings request": "The request may have been paid or cancelled (condenser_api.get_savings_withdraw_from).",
-    "authority": "That account exists without an authority, so nobody can act for it.",
-    "metadata": "That account was made at genesis without metadata, which the rules don't add.",
+    "authority": "The account exists without an authority, so no one can sign for it.",
+    "metadata": "The account was created at genesis without metadata, and the rules don't add any.",
 }
 OTHERWISE = "Check the names and numbers in the operation."
 
 
 def unknown_object(case: RefusalCase) -> Explanation:
-    """Explain which object wasn't found."""
+    """Explain that an object wasn't found, with its type and key."""
     error = case.error
     assert isinstance(error, UnknownKey)
     kind = error.kind or KINDS.get(error.fields, "")

@@ -1,4 +1,4 @@
-"""Explains transactions that can't be parsed: the field, the given value, and the form that this chain accepts."""
+"""Explains why a transaction can't be parsed: the field, the given value, and the accepted form."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -16,15 +16,15 @@ from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, SBD, VESTS, decimals
 
-GIVEN_MEMBERS_MAX = 100  # shown of all lists and objects in the given value, at any depth
-OPERATIONS_MAX = 1000  # operations or list members that are checked
-NAME_MAX = 64  # characters of a name for which similar ones are looked for
-DEPTH_MAX = 4  # of nested values
+GIVEN_MEMBERS_MAX = 100  # members of the given value in total that an explanation contains
+OPERATIONS_MAX = 1000  # checked operations or list members
+NAME_MAX = 64  # characters; no similar names are searched for a longer name
+DEPTH_MAX = 4  # levels of nested values
 NAIS = ("@@000000021", "@@000000013", "@@000000037")
 
 
 class ParseFailure(Struct, frozen=True):
-    """A value that can't be parsed: its path, the value, the rule's name, and the accepted form."""
+    """A value that can't be parsed: its path, the given value, the rule's name, and the accepted form."""
 
     path: str
     given: Any
@@ -33,7 +33,7 @@ class ParseFailure(Struct, frozen=True):
 
 
 def unreadable(case: RefusalCase) -> Explanation:
-    """Explain the first value of a transaction that can't be parsed."""
+    """Explain why a transaction can't be parsed, by its first invalid value."""
     found = next(faults(case, case.given), None)
     if found is None:
         return any_refusal(case)
@@ -43,7 +43,7 @@ def unreadable(case: RefusalCase) -> Explanation:
 
 
 def faults(case: RefusalCase, given: Any) -> Iterator[ParseFailure]:
-    """Yield the parse failures of a transaction."""
+    """Yield the parse failures of a transaction, given as JSON."""
     if not isinstance(given, dict):
         yield ParseFailure(
             "trx", given, "no_transaction", f"an object with {', '.join(field.json for field in wire_fields(SignedTransaction))}"
@@ -60,7 +60,7 @@ def faults(case: RefusalCase, given: Any) -> Iterator[ParseFailure]:
 
 
 def faults_of_operations(case: RefusalCase, given: Any) -> Iterator[ParseFailure]:
-    """Yield the parse failures of the operations."""
+    """Yield the parse failures of a transaction's operations, given as JSON."""
     form = '["transfer", {...}]' if case.is_legacy else '{"type": "transfer_operation", "value": {...}}'
     takes = f"operations as {form}"
     if not isinstance(given, list):
@@ -86,7 +86,7 @@ def faults_of_operations(case: RefusalCase, given: Any) -> Iterator[ParseFailure
 
 
 def is_read(case: RefusalCase, kind: Any, value: Any) -> bool:
-    """Whether a value can be parsed. The parser of the whole class is faster than one parser per field."""
+    """Whether a value can be parsed as this kind. Parsing a whole operation is faster than parsing it field by field."""
     try:
         case.wire.codecs.parser(kind, case.is_legacy)(value)
     except ChainError:
@@ -95,27 +95,27 @@ def is_read(case: RefusalCase, kind: Any, value: Any) -> bool:
 
 
 def class_of(classes: dict[str, type[Operation]], name: Any) -> type[Operation] | None:
-    """Return the class of an operation by the name or the number that a client gives."""
+    """Return the class of an operation by its name or its number."""
     if type(name) is int:
         return OPERATIONS.get(name)
     return classes.get(name) if isinstance(name, str) else None
 
 
 def names_of(case: RefusalCase, cls: type[Operation]) -> tuple[str, ...]:
-    """Return the names of an operation that this JSON form accepts."""
+    """Return the names of an operation that are accepted in the transaction's JSON form."""
     full = case.spec.spell(f"{cls.NAME}_operation")
     return (case.spec.spell(cls.NAME), full) if case.is_legacy else (full,)
 
 
 def known_names(case: RefusalCase, name: Any) -> str:
-    """Describe the accepted names: similar names, or an example."""
+    """Describe the accepted operation names, with names similar to `name` or an example."""
     known = [names_of(case, cls)[0] for cls in OPERATIONS.values() if not cls.VIRTUAL]
     close = get_close_matches(name, known, 3) if isinstance(name, str) and len(name) <= NAME_MAX else []
     return f"the name of an operation, for example {' or '.join(close or known[2:3])}"
 
 
 def faults_of_fields(case: RefusalCase, before: str, cls: type, given: dict[str, Any], depth: int = 0) -> Iterator[ParseFailure]:
-    """Yield the parse failures of the fields of an object."""
+    """Yield the parse failures of an object's fields. `before` is the path's prefix."""
     for field in shown_fields(cls, case.is_legacy):
         name = case.spec.spell(field.json)
         if name in given:
@@ -123,7 +123,7 @@ def faults_of_fields(case: RefusalCase, before: str, cls: type, given: dict[str,
 
 
 def faults_of(case: RefusalCase, path: str, kind: Any, value: Any, depth: int = 0) -> Iterator[ParseFailure]:
-    """Yield the parse failure of a value, or the first one inside it down to DEPTH_MAX."""
+    """Yield the parse failure of a value. For a container, this is its first invalid member, down to DEPTH_MAX levels."""
     codecs = case.wire.codecs
     try:
         codecs.parser(kind, case.is_legacy)(value)
@@ -146,7 +146,7 @@ def faults_of(case: RefusalCase, path: str, kind: Any, value: Any, depth: int = 
 
 @singledispatch
 def accepted(kind: object, case: RefusalCase) -> str:
-    """Describe the form that a field of this kind accepts."""
+    """Describe the JSON form that a field of this kind accepts."""
     return "another form, see docs/api/operations.md"
 
 
@@ -164,7 +164,7 @@ accepted.register(Pairs, lambda kind, case: "a list of pairs")
 
 @accepted.register
 def _amount(kind: AssetKind, case: RefusalCase) -> str:
-    """Describe the form of amounts, with the symbols of the chain."""
+    """Describe the JSON form of amounts, with the chain's symbols."""
     spec = case.spec
     if case.is_legacy and not kind.nai_only:
         return (
@@ -177,7 +177,7 @@ def _amount(kind: AssetKind, case: RefusalCase) -> str:
 
 @singledispatch
 def rule_of(kind: object, case: RefusalCase, value: Any, error: ChainError) -> str:
-    """Return the stable name of the rule that a value violates."""
+    """Return the stable name of the rule that an invalid value violates."""
     return "unreadable_field"
 
 

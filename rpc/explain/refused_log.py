@@ -1,4 +1,4 @@
-"""Log of the last refused transactions, kept in memory as bytes. Their number and total size are bounded."""
+"""In-memory log of the newest refused transactions, stored as bytes. Their number and total size are limited."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedTransaction, Wire
 
 REFUSED_MAX = 1000
-REFUSED_BYTES_MAX = 16_000_000  # of all entries
-TRANSACTION_BYTES_MAX = 100_000  # a larger transaction is recorded without its content
+REFUSED_BYTES_MAX = 16_000_000  # total size of the log
+TRANSACTION_BYTES_MAX = 100_000  # larger transactions are recorded without their content
 MESSAGE_MAX = 1000  # characters
-ENTRY_BYTES = 500  # memory of an entry without its texts
+ENTRY_BYTES = 500  # memory of a record without its strings
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
 class RefusedRecord(Struct, frozen=True):
-    """A refused transaction. `content` is its bytes, or the received JSON text if it couldn't be parsed."""
+    """A refused transaction. `content` is its packed bytes, or the received JSON text if it couldn't be parsed."""
 
     time: int
     head_block_number: int
@@ -33,12 +33,12 @@ class RefusedRecord(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Approximate size in memory, in bytes."""
+        """Approximate memory use in bytes."""
         return len(self.content) + len(self.message) + len(self.explain) + ENTRY_BYTES
 
 
 def encoded(given: Any) -> bytes:
-    """Encode a JSON value; b"" for null, and for values with text that was not UTF-8."""
+    """Encode a JSON value; b"" for null, and for values with strings that aren't valid UTF-8."""
     try:
         return b"" if given is None else _encode(given)
     except UnicodeEncodeError:
@@ -46,7 +46,7 @@ def encoded(given: Any) -> bytes:
 
 
 class RefusedTransactionLog:
-    """Log of the last refused transactions."""
+    """Log of the newest refused transactions."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -59,7 +59,7 @@ class RefusedTransactionLog:
     def add(
         self, time: int, head: int, trx: SignedTransaction | None, given: Any, error: ChainError, explanation: Explanation | None
     ) -> None:
-        """Record a refused transaction; `given` is the received JSON if it couldn't be parsed."""
+        """Add a refused transaction. `given` is the received JSON if it couldn't be parsed."""
         if trx is None:
             content = encoded(given)
         else:
@@ -73,7 +73,7 @@ class RefusedTransactionLog:
             self.size -= self._kept.popleft().size
 
     def newest(self, limit: int) -> Iterator[tuple[RefusedRecord, Any, Any]]:
-        """Yield entries, newest first, with the transaction and the explanation as JSON values, None if unknown."""
+        """Yield the newest records first, each with its transaction and its explanation as JSON values (None if not recorded)."""
         for entry in list(self._kept)[: -limit - 1 : -1] if limit else []:
             yield entry, self._shown(entry), _decode(entry.explain)
 

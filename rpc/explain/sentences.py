@@ -1,6 +1,6 @@
-"""Explains the refusals declared in `table`: their sentences, and the functions that compute further values for them.
+"""Explains the refusals declared in `table` with their sentences. Functions here compute values that a refusal doesn't contain.
 
-In a sentence, `{name}` stands for a value of the refusal, a field of the operation, or a further value of the entry.
+In a sentence, `{name}` is replaced by a value of the refusal, a field of the operation, or a computed value.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Further = Callable[[RefusalCase, Any], dict[str, Any]]
 
 
 class Sentence(Struct, frozen=True):
-    """Declared explanation: the rule's name, the reason, the advice, and a function that computes further values for both."""
+    """Declared explanation: the rule's name, the reason, the advice, and a function that computes additional values for both."""
 
     rule: str
     why: str
@@ -28,7 +28,7 @@ class Sentence(Struct, frozen=True):
 
 
 def explain_by(sentence: Sentence, case: RefusalCase) -> Explanation:
-    """Return the explanation of a declared refusal."""
+    """Fill in a declared sentence and return the explanation."""
     values = case.error.values | sentence.further(case, case.operation)
     texts = fields_of_operation(case) | {name: case.shown(value) for name, value in values.items()}
     why, to_do = case.spec.spell(sentence.why), case.spec.spell(sentence.what_to_do)
@@ -37,7 +37,7 @@ def explain_by(sentence: Sentence, case: RefusalCase) -> Explanation:
 
 
 def next_vote(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """Return when the voter may vote again."""
+    """Return the time of the voter's last vote, and the time from which the voter may vote again."""
     last = case.state.account(operation.voter).last_vote_time
     return {
         "last": time_text(last),
@@ -47,7 +47,7 @@ def next_vote(case: RefusalCase, operation: Any) -> dict[str, Any]:
 
 
 def next_post(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """Return when the author may publish again."""
+    """Return the time of the author's last post or reply, and the time from which the author may publish the next."""
     author = case.state.account(operation.author)
     if operation.parent_author:
         last, again = author.last_post, author.last_post + constants.COIN_MIN_REPLY_INTERVAL_HF20
@@ -56,8 +56,8 @@ def next_post(case: RefusalCase, operation: Any) -> dict[str, Any]:
     return {"last": time_text(last), "again_at": time_text(again), "head_block_time": time_text(case.state.head_time)}
 
 
-def present_vote(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """Return the account's witness votes and its proxy."""
+def current_votes(case: RefusalCase, operation: Any) -> dict[str, Any]:
+    """Return the account's number of witness votes and its proxy."""
     account = case.state.account(operation.account)
     return {"votes": account.witnesses_voted_for, "present_proxy": account.proxy or "no proxy"}
 
@@ -72,13 +72,13 @@ def head_time(case: RefusalCase, operation: Any) -> dict[str, Any]:
     return {"head_block_time": time_text(case.state.head_time), "expires": time_text(getattr(operation, "expiration", 0))}
 
 
-def mixed_roles(case: RefusalCase, operation: Any) -> dict[str, Any]:
+def operation_names(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """Return the names of the transaction's operations."""
     return {"operations": [case.name_of(one) for one in case.transaction.operations]}
 
 
-def earned(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """Return the rewards that can be claimed."""
+def unclaimed_rewards(case: RefusalCase, operation: Any) -> dict[str, Any]:
+    """Return the account's unclaimed rewards."""
     account = case.state.account(operation.account)
     return {
         "liquid_earned": Asset(account.reward_coin_balance, COIN),
@@ -87,18 +87,18 @@ def earned(case: RefusalCase, operation: Any) -> dict[str, Any]:
     }
 
 
-def fee(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """Return the fee for a new account."""
+def creation_fee(case: RefusalCase, operation: Any) -> dict[str, Any]:
+    """Return the account creation fee that the chain requires."""
     return {"required": case.asset_text(case.state.schedule.median_props.account_creation_fee, COIN)}
 
 
 def open_requests(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """Return the number of open savings withdrawals and their limit."""
+    """Return the account's number of pending savings withdrawals, and their limit."""
     account = case.state.account(operation.from_)
     return {"requests": account.savings_withdraw_requests, "requests_max": constants.COIN_SAVINGS_WITHDRAW_REQUEST_LIMIT}
 
 
-def powering_down(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """Return the account's weekly power-down."""
+def power_down_rate(case: RefusalCase, operation: Any) -> dict[str, Any]:
+    """Return the amount that the account powers down per week."""
     account = case.state.account(operation.account)
     return {"present_rate": Asset(account.vesting_withdraw_rate, VESTS)}

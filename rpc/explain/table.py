@@ -1,25 +1,25 @@
-"""Declared explanations for common refusals, by the text or the condition of the rule: a name, a sentence and advice."""
+"""Declared explanations for common refusals, keyed by the refusal's text or condition: a rule name, a sentence and advice."""
 
 from rpc.explain.sentences import (
     Sentence,
-    earned,
-    fee,
+    creation_fee,
+    current_votes,
     head_time,
-    mixed_roles,
     next_post,
     next_vote,
     open_requests,
-    powering_down,
-    present_vote,
+    operation_names,
+    power_down_rate,
     size_limit,
+    unclaimed_rewards,
 )
 
 WAIT = "Wait until {again_at} (the head block's time is {head_block_time}), then send it again."
 MIXED = Sentence(
     "mixed_authorities",
-    "Some of the operations need the posting authority, and others a higher one: {operations}.",
+    "Some operations need the posting authority, and others need a higher one: {operations}.",
     "Send them in two transactions, each signed with its key.",
-    mixed_roles,
+    operation_names,
 )
 TOO_LARGE = Sentence(
     "transaction_too_large",
@@ -31,7 +31,7 @@ FEE = Sentence(
     "wrong_account_creation_fee",
     "The fee is {fee}, but the chain requires exactly {required}.",
     "Set fee to {required} (condenser_api.get_chain_properties, account_creation_fee).",
-    fee,
+    creation_fee,
 )
 KEY_IN_MEMO = "The memo contains a private key of the sender, or the password of its keys. Memos are public forever."
 
@@ -109,7 +109,7 @@ TEXTS: dict[str, Sentence] = {
         "Use -10000 to 10000, in hundredths of a percent. A weight of 0 withdraws an earlier vote.",
     ),
     "Voter has used the maximum number of vote changes on this comment.": Sentence(
-        "too_many_vote_changes", "{voter} has changed its vote on {author}/{permlink} as often as is allowed.", "Leave the vote as it is."
+        "too_many_vote_changes", "{voter} has changed its vote on {author}/{permlink} as often as allowed.", "Leave the vote as it is."
     ),
     "Account does not have enough mana to vote.": Sentence(
         "no_voting_mana",
@@ -155,7 +155,7 @@ TEXTS: dict[str, Sentence] = {
         "nested_too_deep", "The parent is at depth {x}, and the limit is {y}.", "Reply to a post further up."
     ),
     "Cannot specify more than 8 beneficiaries.": Sentence(
-        "too_many_beneficiaries", "This node accepts at most 8 beneficiaries.", "Name fewer beneficiaries."
+        "too_many_beneficiaries", "This node accepts at most 8 beneficiaries.", "Use fewer beneficiaries."
     ),
     "Benficiaries must be specified in sorted order (account ascending)": Sentence(
         "beneficiaries_not_sorted", "The beneficiaries must be in ascending order by name, without duplicates.", "Sort them by name."
@@ -170,10 +170,10 @@ TEXTS: dict[str, Sentence] = {
         "nothing_to_claim",
         "The operation claims nothing: all its amounts are 0.",
         "Claim up to the earned amounts: {liquid_earned}, {sbd_earned}, {vests_earned}.",
-        earned,
+        unclaimed_rewards,
     ),
     "This operation would not change the vesting withdraw rate.": Sentence(
-        "power_down_unchanged", "{account} already powers down {present_rate} a week.", "Set another amount, or 0 to stop.", powering_down
+        "power_down_unchanged", "{account} already powers down {present_rate} a week.", "Set another amount, or 0 to stop.", power_down_rate
     ),
     "Account must delegate a minimum of ${v}": Sentence(
         "delegation_too_small", "{vesting_shares} is too little. The first delegation must be at least {v}.", "Delegate {v} or more."
@@ -193,7 +193,7 @@ TEXTS: dict[str, Sentence] = {
         "Create it first, or leave it out.",
     ),
     "Authority membership exceeded. Max: ${max} Current: ${n}": Sentence(
-        "authority_too_large", "An authority may have {max} keys and accounts, but this one has {n}.", "Name fewer."
+        "authority_too_large", "An authority may have {max} keys and accounts, but this one has {n}.", "Use fewer."
     ),
     # witnesses
     "Vote currently exists, user must indicate a desire to reject witness.": Sentence(
@@ -203,16 +203,16 @@ TEXTS: dict[str, Sentence] = {
         "no_witness_vote", "{account} doesn't vote for {witness}, so there is no vote to withdraw.", "Set approve to true to vote."
     ),
     "Account has voted for too many witnesses.": Sentence(
-        "too_many_witness_votes", "{account} votes for {votes} witnesses, as many as are allowed.", "Withdraw a vote first.", present_vote
+        "too_many_witness_votes", "{account} votes for {votes} witnesses, as many as are allowed.", "Withdraw a vote first.", current_votes
     ),
     "A proxy is currently set, please clear the proxy before voting for a witness.": Sentence(
         "proxy_votes",
         "{present_proxy} is the proxy of {account} and votes for it.",
         "Send account_witness_proxy with an empty proxy first.",
-        present_vote,
+        current_votes,
     ),
     "Proxy must change.": Sentence(
-        "same_proxy", "The proxy of {account} is already {present_proxy}.", "Set another proxy, or send nothing.", present_vote
+        "same_proxy", "The proxy of {account} is already {present_proxy}.", "Set another proxy, or send nothing.", current_votes
     ),
     # the market
     "Limit order has to expire after head block time.": Sentence(
@@ -234,7 +234,7 @@ TEXTS: dict[str, Sentence] = {
     ),
     "Can only convert SBD to COIN": Sentence("sbd_only", "Only SBD can be converted, not {amount}.", "Name an amount in SBD."),
     "Cannot convert SBD because there is no price feed.": Sentence(
-        "no_price_feed", "The chain has no price feed yet.", "Have witnesses publish prices (feed_publish), and wait for the median."
+        "no_price_feed", "The chain has no price feed yet.", "Publish prices as witnesses (feed_publish), and wait for the median."
     ),
 }
 
@@ -262,7 +262,7 @@ CONDITIONS: dict[str, Sentence] = {
     ),
 }
 
-# By the fixed beginning of the refusal's text; the rest varies.
+# By the beginning of the refusal's text, for texts whose end varies.
 BEGINNINGS: dict[str, Sentence] = {
     "Detected private ": Sentence("private_key_in_memo", KEY_IN_MEMO, "Write another memo, and change the keys that this one belongs to."),
     "fc::raw::pack_size(trx) <= ": TOO_LARGE,

@@ -1,4 +1,4 @@
-"""Values for sentences: the fields of the refused operation, and the reference's conditions in words."""
+"""Values for sentences: the fields of the refused operation, and English translations of the reference's conditions."""
 
 import re
 from typing import Any
@@ -8,10 +8,10 @@ from state.protocol.codec.fields import wire_fields
 from state.protocol.codec.kinds import Seconds, as_it_is
 from state.protocol.values.text import time_text
 
-CONDITION_MAX = 300  # characters of a condition that is translated
+CONDITION_MAX = 300  # characters; longer conditions are not translated
 OWNERS = re.compile(r"\b(?:_db|db\(\)|o|op|this|value)\s*(?:\.|->)\s*")
 PLACES = re.compile(r"\{(\w+)\}")
-# Patterns of the reference's conditions, in the order in which they are tried, and their translations.
+# Patterns of the reference's conditions in the order of matching, each with its translation.
 FORMS: tuple[tuple[str, str], ...] = (
     (r"(\S+)\.(?:size|length)\(\) > 0", r"{0} must not be empty"),
     (r"(\S+)\.empty\(\) == false", r"{0} must not be empty"),
@@ -31,7 +31,7 @@ SIGNS = {"<=": "at most", "<": "less than", ">=": "at least", ">": "greater than
 
 
 def fields_of_operation(case: RefusalCase) -> dict[str, Any]:
-    """Return the fields of the refused operation, with amounts as text, by their JSON names. Empty without an operation."""
+    """Return the fields of the refused operation by their JSON names, with amounts as strings. Empty without an operation."""
     operation = case.operation
     if operation is None:
         return {}
@@ -45,7 +45,7 @@ def fields_of_operation(case: RefusalCase) -> dict[str, Any]:
 
 
 def filled(text: str, values: dict[str, Any]) -> str:
-    """Replace each `{name}` of a sentence by its value; lists are joined."""
+    """Replace each `{name}` in a sentence by its value. Members of lists are joined by commas."""
 
     def value(match: re.Match[str]) -> str:
         found = values.get(match[1], "")
@@ -55,7 +55,7 @@ def filled(text: str, values: dict[str, Any]) -> str:
 
 
 def in_words(condition: str) -> str:
-    """Translate a condition into words. Return "" if it matches none of FORMS."""
+    """Translate a condition of the reference into English; "" if it matches none of FORMS."""
     bare = OWNERS.sub("", condition.strip())
     if not bare or bare == "false" or len(bare) > CONDITION_MAX:
         return ""

@@ -1,1 +1,1 @@
-"""The explorer: web pages that the node serves. `files` serves the files of `web`; the pages get their data by RPC."""
+"""The explorer: web pages that the node serves. `files` reads the files of `web`. The pages get their data over RPC."""

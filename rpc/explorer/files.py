@@ -1,4 +1,4 @@
-"""The files of the explorer, compressed and with tags of their content, and the headers that keep users' texts from running scripts."""
+"""The explorer's files, compressed and with ETags, and headers that prevent user content from running scripts."""
 
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -8,12 +8,12 @@ from msgspec import Struct
 from rpc.explorer.bundle import joined
 
 ROOT = Path(__file__).parent / "web"
-PREFIX = "/explorer/"  # of the paths of all files but the page itself
+PREFIX = "/explorer/"  # path prefix of all files except the HTML page
 INDEX = "index.html"
 MODULES = PREFIX + "app/"
 FIRST, MAIN = MODULES + "calls.js", MODULES + "main.js"
 JOINED = PREFIX + "app.js"
-SHEETS = (PREFIX + "style/base.css", PREFIX + "style/parts.css")  # for every page
+SHEETS = (PREFIX + "style/base.css", PREFIX + "style/parts.css")  # used by every page
 STYLE = PREFIX + "style.css"
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -22,7 +22,7 @@ TYPES = {
     ".json": "application/json",
     ".svg": "image/svg+xml",
 }
-# Only our own scripts run, nothing is loaded from elsewhere, no text becomes markup, and no frame can show the page.
+# Only the explorer's own scripts run, nothing is loaded from other origins, no text becomes markup, and no page can frame the explorer.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -35,14 +35,14 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
-    # A browser caches the files, and revalidates them each time.
+    # Browsers cache the files and revalidate them on each use.
     "cache-control": "no-cache",
     "vary": "Accept, Accept-Encoding",
 }
 
 
 class WebFile(Struct, frozen=True):
-    """A file of the explorer: its bytes, the bytes compressed by gzip, its content type, and a tag of its content."""
+    """A file of the explorer: its bytes, its gzipped bytes, its content type, and its ETag."""
 
     body: bytes
     packed: bytes
@@ -51,9 +51,9 @@ class WebFile(Struct, frozen=True):
 
 
 def read_files(root: Path = ROOT) -> dict[str, WebFile]:
-    """Return the files by path. The page itself, served at every path without a file, has the path "".
+    """Return the files by path. The HTML page has the path ""; it is served at every path without a file.
 
-    JOINED contains the modules of the pages, STYLE their style sheets. FIRST is separate, since it runs before JOINED has loaded.
+    JOINED contains the modules of the pages, STYLE their style sheets. FIRST is a separate file, since it runs before JOINED has loaded.
     """
     bodies = {PREFIX + path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.suffix in TYPES}
     modules = {
@@ -66,6 +66,6 @@ def read_files(root: Path = ROOT) -> dict[str, WebFile]:
 
 
 def _file(body: bytes, content_type: str) -> WebFile:
-    import gzip  # not needed at start
+    import gzip  # slows down the start
 
     return WebFile(body, gzip.compress(body, mtime=0), content_type, sha256(body).hexdigest()[:16])

@@ -1,6 +1,6 @@
-"""History of the chain's supply: samples of its totals, taken while blocks are applied, since the state has only current totals.
+"""History of the chain's supply. Its totals are sampled while blocks are applied, since the state has only current totals.
 
-It starts with the node, and covers the whole time with a bounded number of samples.
+The history begins when the node starts, and covers the time since then with a bounded number of samples.
 """
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ SAMPLES_MAX = 1000
 
 
 class Sample(Struct, frozen=True):
-    """Totals of the chain after a block; amounts in the smallest unit."""
+    """Totals of the chain after a block. Amounts are in the smallest unit."""
 
     number: int
     time: int
@@ -27,10 +27,10 @@ class Sample(Struct, frozen=True):
 
 
 class SupplyHistory:
-    """Samples of the last block, and of the blocks whose numbers are multiples of `stride`, which doubles when there are too many.
+    """Samples of the head block and of blocks whose numbers are multiples of `stride`, which doubles when there are too many samples.
 
-    The sampled blocks depend only on their numbers and on the start of the series. Samples of undone blocks are dropped. Blocks that
-    reappear when a later savepoint is restored, without being applied, leave a gap.
+    Which blocks are sampled depends only on their numbers and on the first block. Samples of undone blocks are dropped. Blocks that
+    reappear without being applied, when a later savepoint is restored, leave a gap.
     """
 
     def __init__(self, chain: Chain, most: int = SAMPLES_MAX) -> None:
@@ -39,43 +39,45 @@ class SupplyHistory:
         self._state = chain.state
         self._samples: list[Sample] = []
         self._head_id = b""
-        self._noted = 0  # the first of the consecutive blocks sampled since the last head change
+        self._first_sampled = 0  # the first of the consecutive blocks sampled since the last head change
         self._chain = chain
-        self._begin()
+        self._restart()
 
     def attach(self) -> "SupplyHistory":
-        """Attach to the chain's events, and return self."""
-        self._chain.state.listeners.after_block.append(self._note)
-        self._chain.on_head_change.append(self._moved)
+        """Subscribe to the chain's events, and return self."""
+        self._chain.state.listeners.after_block.append(self._sample)
+        self._chain.on_head_change.append(self._on_head_change)
         return self
 
     @property
     def samples(self) -> list[Sample]:
-        """The samples, oldest first; the last sample is that of the head block."""
+        """The samples, oldest first. The last one is that of the head block."""
         is_kept = bool(self._samples) and self._samples[-1].number == self._last.number
         return self._samples if is_kept or not self._last.number else [*self._samples, self._last]
 
-    def _begin(self) -> None:
-        """Start from a sample of the current state, whose blocks were not observed."""
+    def _restart(self) -> None:
+        """Restart with a sample of the current state, since earlier blocks were not observed."""
         self._head_id = self._state.props.head_block_id
         self._last = sample_of(self._state)
-        self._forget(self._last.number)
+        self._drop_from(self._last.number)
         if not self._samples:
             self.stride = 1
         self._add(self._last)
 
-    def _note(self, state: State, block: SignedBlock) -> None:
-        """Take a sample after each block, on any branch. A later block of the same number replaces it."""
-        if not self._noted or block.previous != self._head_id:
-            self._noted = block.number
+    def _sample(self, state: State, block: SignedBlock) -> None:
+        """Sample the state after a block on any branch. This replaces an earlier sample with the same block number."""
+        if not self._first_sampled or block.previous != self._head_id:
+            self._first_sampled = block.number
         self._head_id = block.id
         self._last = sample_of(state)
-        self._forget(block.number)
+        self._drop_from(block.number)
         self._add(self._last)
 
-    def _moved(self, change: HeadChange) -> None:
-        """Drop the samples of blocks that left the main branch. Their replacements have been sampled, unless a savepoint was restored."""
-        noted, self._noted = self._noted, 0
+    def _on_head_change(self, change: HeadChange) -> None:
+        """Drop the samples of blocks that left the main branch. The blocks that replace them are sampled already, unless a savepoint was
+        restored.
+        """
+        noted, self._first_sampled = self._first_sampled, 0
         changed = [*change.popped[-1:], *change.applied[:1]]
         if not changed:
             return
@@ -84,10 +86,10 @@ class SupplyHistory:
             return
         self._samples = [kept for kept in self._samples if kept.number < first or (is_noted and kept.number >= noted)]
         if not is_noted:
-            self._begin()
+            self._restart()
 
-    def _forget(self, first: int) -> None:
-        """Drop the samples from a block on."""
+    def _drop_from(self, first: int) -> None:
+        """Drop the samples from block `first` on."""
         samples = self._samples
         while samples and samples[-1].number >= first:
             samples.pop()

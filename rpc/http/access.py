@@ -1,8 +1,9 @@
 """Access control: which requests come directly from a program on this machine, and which origins are allowed.
 
-The client's address alone is not enough: a browser sends requests of any site to a loopback address, and a proxy makes every client look
-local. A page sends `Origin` or `Sec-Fetch-Site`, a page after DNS rebinding sends its own name as `Host`, and a proxy sends forwarding
-headers or HTTP/1.0. Only the node's own page, the explorer, counts as a program: its origin is the address that the request was sent to.
+The client's address isn't sufficient: any website can make a browser send requests to a loopback address, and behind a proxy every client
+looks local. A page sends `Origin` or `Sec-Fetch-Site`, a page after DNS rebinding sends its own name as `Host`, and a proxy sends
+forwarding headers or HTTP/1.0. The node's own page, the explorer, is treated like a program: its origin is the address that the request was
+sent to.
 """
 
 from collections.abc import Sequence
@@ -48,9 +49,11 @@ _VARY = (b"vary", b"Origin")
 
 
 class AccessPolicy(Struct, frozen=True):
-    """Settings of access control: the host that the node listens on, the allowed origins (None: all), whether the debug groups are served
-    to other machines, whether the node serves the explorer, whose pages have the rights of a program, the addresses of the host if it is a
-    name, and the networks of trusted proxies on other machines. Proxies on this machine are always trusted.
+    """Access control settings of a node that listens on `host`.
+
+    `origins` are the allowed origins (None: all). `is_debug_allowed` serves the debug groups to other machines. `has_pages` means that the
+    node serves the explorer, whose pages have the rights of a program. `addresses` are those of the host if it is a name. `proxies` are the
+    networks of trusted proxies on other machines; proxies on this machine are always trusted.
     """
 
     host: str = "127.0.0.1"
@@ -73,14 +76,14 @@ class AccessPolicy(Struct, frozen=True):
         return f"this is not served on {self.host}, which other machines can reach; start the node with --allow-debug, or on 127.0.0.1"
 
     def cors(self, scope: Scope) -> Headers | None:
-        """Return the CORS headers of the reply to a request; None if its origin is not allowed."""
+        """Return the CORS headers for the reply to a request; None if its origin is not allowed."""
         if self.origins is None:
             return _FOR_ALL
         origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
         if origin is None:
             return [_VARY] if self.origins else []
         host, port = _header(scope, b"host"), (scope.get("server") or ("", None))[1]
-        # A foreign name could be bound to our address by DNS rebinding; an address can't.
+        # DNS rebinding can bind a foreign name to this node's address, but can't change an address.
         if self._is_own([(b"origin", origin)], host) and (_is_ours(host, self.host, port) or _is_ours(host, _address(host), port)):
             return [_VARY]
         if origin.decode("latin-1") in self.origins:
@@ -88,7 +91,7 @@ class AccessPolicy(Struct, frozen=True):
         return None
 
     def caller(self, scope: Scope) -> Caller:
-        """Return the caller of a request."""
+        """Return the caller that sent a request."""
         client = _client(scope)
         address, is_near = address_of(client)
         is_believed = is_near or _is_in(client, self.proxies)
@@ -103,7 +106,7 @@ class AccessPolicy(Struct, frozen=True):
         if scope["http_version"] < "1.1":
             return "this needs HTTP/1.1: proxies ask by HTTP/1.0 for clients of other machines"
         host = b""
-        page: Headers = []  # the headers that show that the request comes from a page
+        page: Headers = []  # headers of requests that come from a page
         for sent, value in scope["headers"]:
             # Some programs behind a proxy treat `_` as `-`.
             name = sent.replace(b"_", b"-")
@@ -121,7 +124,7 @@ class AccessPolicy(Struct, frozen=True):
         return f"this needs a Host header that names the node: localhost:{port} or 127.0.0.1:{port}"
 
     def _is_own(self, page: Headers, host: bytes) -> bool:
-        """Whether these headers come from a page of the node itself, whose origin is the request's host."""
+        """Whether these headers come from the explorer, whose origin is the request's host."""
         own = {b"origin": b"http://" + host, b"sec-fetch-site": b"same-origin"}
         return self.has_pages and all(value == own[name] for name, value in page)
 
@@ -140,9 +143,9 @@ def _is_in(client: str, networks: Sequence[Network]) -> bool:
 
 
 def _forwarded(headers: Headers) -> str:
-    """Return the limit key of the last client in X-Forwarded-For; "" if that is not an address.
+    """Return the limit key of the last client in X-Forwarded-For; "" if it is not an address.
 
-    The client may have forged all entries before the last. A replica sends the /64 of an IPv6 address.
+    The client may have forged all earlier entries. A replica sends the /64 of an IPv6 address.
     """
     named = b",".join(value for name, value in headers if name.replace(b"_", b"-") == FORWARDED_FOR).rpartition(b",")[2]
     try:
@@ -152,12 +155,12 @@ def _forwarded(headers: Headers) -> str:
 
 
 def _header(scope: Scope, name: bytes) -> bytes:
-    """Return the value of a header, or b""."""
+    """Return the value of a request header; b"" if it is missing."""
     return next((value for sent, value in scope["headers"] if sent == name), b"")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only programs on this machine can connect to a host."""
+    """Whether only programs on this machine can connect to a host name or address."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -167,7 +170,7 @@ def is_loopback(host: str) -> bool:
 def read_origins(texts: Sequence[str]) -> tuple[str, ...] | None:
     """Parse the allowed origins: None (all) for `*` or an empty list, () (none) for `off`.
 
-    Raises: ValueError, with a text for the user, if a setting is not an origin, or if `*` or `off` is combined with others.
+    Raises: ValueError with a text for the user, if a setting is not an origin, or if `*` or `off` is combined with others.
     """
     if not texts or list(texts) == [EVERY_ORIGIN]:
         return None
@@ -205,14 +208,14 @@ def _read_origin(text: str) -> str:
     host = parts.hostname
     if not (parts.scheme and host and text.isascii()) or parts.path or parts.query or parts.fragment or "@" in parts.netloc:
         raise ValueError(problem)
-    # Browsers send it in lower case, without the scheme's default port.
+    # Browsers send the origin in lower case, without the default port of the scheme.
     usual = {"http": 80, "https": 443}.get(parts.scheme)
     shown = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{shown}" + ("" if port is None or port == usual else f":{port}")
 
 
 def _address(header: bytes) -> str:
-    """Return the host of a Host header if it is an address; else "/", which no header contains."""
+    """Return the host in a Host header if it is an address; otherwise "/", which no header contains."""
     try:
         name = urlsplit("//" + header.decode()).hostname or ""
         ip_address(name)
@@ -223,8 +226,8 @@ def _address(header: bytes) -> str:
 
 @lru_cache(HOSTS_KEPT_MAX)
 def _is_ours(header: bytes, bound: str, port: int | None) -> bool:
-    """Whether a Host header names the node: `localhost`, a loopback address or the host that it is bound to, with its port."""
-    # urlsplit drops white space inside the text.
+    """Whether a Host header names this node: `localhost`, a loopback address or the host that it listens on, with its port."""
+    # urlsplit removes white space inside the text.
     if len(header) > HOST_LENGTH_MAX or not header.isascii() or len(header.split()) != 1:
         return False
     try:

@@ -1,4 +1,4 @@
-"""The ASGI app: answers the calls that the fast path leaves, and passes other requests to the app of Quart, within the limits on clients.
+"""The ASGI app: answers the calls that the fast path doesn't handle, and passes other requests to the Quart app. Enforces client limits.
 
 Source: rpc-api.md §1.1, §1.13.
 """
@@ -26,7 +26,7 @@ from rpc.push.hub import Hub
 from state.protocol.errors import fill
 
 DRAIN_SIZE_MAX = 4 * BODY_SIZE_MAX
-# A body may take BODY_SECONDS_FREE, and longer, up to BODY_SECONDS_MAX, while BODY_RATE_MIN bytes per second arrive.
+# A body may take BODY_SECONDS_FREE to arrive; it may take up to BODY_SECONDS_MAX if it arrives at BODY_RATE_MIN bytes per second or faster.
 BODY_SECONDS_MAX = 120
 BODY_SECONDS_FREE = 10
 BODY_RATE_MIN = 10_000
@@ -40,15 +40,15 @@ _JSON = (b"content-type", b"application/json")
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
 _BODY = frozenset({b"content-length", b"transfer-encoding"})
 _TOO_MANY = b"too many requests are open\n"
-_NOT_LET_IN = b"this origin is not allowed; see the node's option --cors\n"
+_ORIGIN_REFUSED = b"this origin is not allowed; see the node's option --cors\n"
 
 
 class TooLarge(Exception):
-    """The body of a request is too large for its sender."""
+    """Raised if the body of a request is too large for its sender."""
 
 
 class AsgiApp:
-    """The ASGI app. A request for a page, a file of the explorer or a block stream goes to Quart. Any other request is a call."""
+    """The ASGI app. Requests for pages, the explorer's files and block streams go to Quart. All other requests are calls."""
 
     def __init__(
         self,
@@ -64,15 +64,15 @@ class AsgiApp:
         self.access = access
         self._has_streams, self._pages = push is not None, pages
         self._files = LazyValue(read_files)
-        self._web_app: LazyValue[Any] = LazyValue(partial(self._new_web_app, push, turn or _at_once))
+        self._web_app: LazyValue[Any] = LazyValue(partial(self._new_web_app, push, turn or _no_wait))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one ASGI scope."""
+        """Serve an ASGI scope."""
         try:
             if scope["type"] == "http":
                 await self._http(scope, receive, send)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            pass  # the client has gone
+            pass  # the client has disconnected
 
     def _new_web_app(self, push: Hub | None, turn: Turn) -> Any:
         from rpc.http.web_app import web_app
@@ -80,7 +80,7 @@ class AsgiApp:
         return web_app(self.service, self._pages, self._files, push, turn)
 
     async def load(self) -> None:
-        """Load Quart and the files of the explorer, before they are requested."""
+        """Load Quart and the explorer's files before the first request for them."""
         await self._web_app.get()
         if self.access.has_pages:
             await self._files.get()
@@ -89,7 +89,7 @@ class AsgiApp:
         return scope["method"] in PAGE_VERBS and (scope["path"] in self._pages or self._is_file(scope))
 
     def _is_file(self, scope: Scope) -> bool:
-        """Whether a GET or HEAD request is for the explorer: for one of its files, or, from a browser, for HTML."""
+        """Whether a GET or HEAD request is for the explorer: for one of its files, or a browser's request for HTML."""
         if not self.access.has_pages or scope["path"] == PATH:
             return False
         return scope["path"].startswith(PREFIX) or any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
@@ -97,71 +97,71 @@ class AsgiApp:
     # -------------------------------------------------------------- HTTP
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        usage: ClientUsage = scope["state"]["guest"]
+        usage: ClientUsage = scope["state"]["usage"]
         headers = self.access.cors(scope)
         send = _with_headers(usage, send, headers or [])
         if headers is None:
-            await _reject(receive, send, 403, _NOT_LET_IN)
+            await _reject(receive, send, 403, _ORIGIN_REFUSED)
         elif self._is_page(scope) and scope["http_version"] < "2" and not any(name in _BODY for name, _ in scope["headers"]):
-            # Pages have no request limit, since they show the state of an overloaded node.
-            await self._show(scope, send)
+            # Pages don't count as requests, since they must be available on an overloaded node.
+            await self._serve_with_quart(scope, send)
         elif self._has_streams and scope["path"] == PATH and scope["method"] == "GET":
             await self._stream(scope, receive, send)
         elif not self.limiter.acquire(usage, ClientResource.REQUESTS):
             await _reject(receive, send, 503, _TOO_MANY)
         else:
             try:
-                await self._acquire(scope, receive, send)
+                await self._receive_and_reply(scope, receive, send)
             except Overloaded as error:
-                await _reject(receive, send, 503, _line(error))
+                await _reject(receive, send, 503, _refusal_text(error))
             finally:
                 self.limiter.release(usage, ClientResource.REQUESTS)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send a block stream. It counts as a stream instead of a request, since it stays open."""
-        usage: ClientUsage = scope["state"]["guest"]
+        """Send a block stream. It counts towards the limit on streams instead of requests, since it stays open."""
+        usage: ClientUsage = scope["state"]["usage"]
         if not self.limiter.acquire(usage, ClientResource.STREAMS):
             await _reject(receive, send, 503, b"too many streams are open\n")
             return
-        usage.working += 1
+        usage.requests_in_progress += 1
         try:
-            await self._show(scope, send, partial(_wait_gone, receive))
+            await self._serve_with_quart(scope, send, partial(_wait_disconnect, receive))
         finally:
-            usage.working -= 1
+            usage.requests_in_progress -= 1
             self.limiter.release(usage, ClientResource.STREAMS)
 
-    async def _acquire(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Receive the body of a request, and reply."""
-        usage: ClientUsage = scope["state"]["guest"]
+    async def _receive_and_reply(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Receive the body of a request, and send the reply."""
+        usage: ClientUsage = scope["state"]["usage"]
         caller = self.access.caller(scope)
-        most = size_max(caller.is_local)
+        body_size_max = size_max(caller.is_local)
         body: bytes | None = None
         with self.service.memory.reserve(caller, usage) as reservation:
             try:
                 with trio.CancelScope() as patience:
-                    body = await read_body(receive, reservation, patience, most)
+                    body = await read_body(receive, reservation, patience, body_size_max)
             except TooLarge:
-                said = b"" if caller.is_local else b", unless it comes from a program on the machine of the node"
-                await _reject(receive, send, 413, b"a request may have at most %d bytes%b\n" % (most, said))
+                hint = b"" if caller.is_local else b", unless it comes from a program on the machine of the node"
+                await _reject(receive, send, 413, b"a request may have at most %d bytes%b\n" % (body_size_max, hint))
                 return
             if patience.cancelled_caught:
                 await _reject(receive, send, 408, b"the request took too long to arrive\n")
             elif body is None:
                 return
             elif self._is_page(scope):
-                await self._show(scope, send)
+                await self._serve_with_quart(scope, send)
             else:
                 self.limiter.touch(usage)
-                usage.working += 1
+                usage.requests_in_progress += 1
                 try:
                     reply = await self.service.answer_in_turn(body, caller)
                 finally:
-                    usage.working -= 1
+                    usage.requests_in_progress -= 1
                 await self._reply(reply, scope, receive, send, reservation)
 
     async def finish(self, reply: Reply, size: int, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send a reply, possibly an awaitable, of the fast path to a request of `size` bytes."""
-        usage: ClientUsage = scope["state"]["guest"]
+        """Send the fast path's reply, which may still be an awaitable, to a request of `size` bytes."""
+        usage: ClientUsage = scope["state"]["usage"]
         send = _with_headers(usage, send, self.access.cors(scope) or [])
         if not self.limiter.acquire(usage, ClientResource.REQUESTS):
             await _reject(receive, send, 503, _TOO_MANY)
@@ -171,45 +171,47 @@ class AsgiApp:
                 reservation.add(size)
                 await self._reply(reply, scope, receive, send, reservation)
         except Overloaded as error:
-            await _reject(receive, send, 503, _line(error))
+            await _reject(receive, send, 503, _refusal_text(error))
         finally:
             self.limiter.release(usage, ClientResource.REQUESTS)
             if isinstance(reply, Coroutine):
-                reply.close()  # unless it has run
+                reply.close()  # no effect if it has run
 
     async def _reply(self, reply: Reply, scope: Scope, receive: Receive, send: Send, reservation: MemoryReservation) -> None:
         """Wait for a reply and send it, unless the client has disconnected."""
-        usage: ClientUsage = scope["state"]["guest"]
+        usage: ClientUsage = scope["state"]["usage"]
         if not isinstance(reply, bytes):
-            usage.working += 1
+            usage.requests_in_progress += 1
             try:
-                answered = await _unless_gone(receive, reply)
+                received = await _reply_unless_disconnected(receive, reply)
             finally:
-                usage.working -= 1
-            if answered is None:
+                usage.requests_in_progress -= 1
+            if received is None:
                 return
-            reply = answered
-        # Hypercorn copies what it sends over HTTP/2.
+            reply = received
+        # Over HTTP/2 hypercorn copies the bytes to send.
         reservation.add(len(reply) if scope["http_version"] < "2" else 2 * len(reply))
         await _respond(send, 200, _JSON, reply)
         self.limiter.touch(usage)
 
-    async def _show(self, scope: Scope, send: Send, wait_gone: Callable[[], Awaitable[object]] = trio.sleep_forever) -> None:
-        """Have Quart answer a request, until `wait_gone` returns. By default the answer is sent even if the client's input has ended."""
+    async def _serve_with_quart(
+        self, scope: Scope, send: Send, wait_disconnect: Callable[[], Awaitable[object]] = trio.sleep_forever
+    ) -> None:
+        """Serve a request with Quart until `wait_disconnect` returns; by default, even if the client's input has ended."""
         if scope["path"] not in self._pages and scope["path"] != PATH and not scope["path"].startswith(PREFIX):
-            scope = {**scope, "path": "/"}  # the page of the explorer
+            scope = {**scope, "path": "/"}  # the explorer's HTML page
         app = self._web_app.value or await self._web_app.get()
-        await app(scope, _without_body(wait_gone), send)
+        await app(scope, _without_body(wait_disconnect), send)
 
 
-async def read_body(receive: Receive, reservation: MemoryReservation, patience: trio.CancelScope, most: int) -> bytes | None:
-    """Receive the body of a request. Return None if the client disconnected.
+async def read_body(receive: Receive, reservation: MemoryReservation, patience: trio.CancelScope, body_size_max: int) -> bytes | None:
+    """Receive the body of a request. Return None if the client disconnects.
 
-    A body that is too large is still received, up to DRAIN_SIZE_MAX, and dropped, since clients read the reply only after they have sent
-    everything. The deadline of `patience` is extended as bytes arrive. Raises: TooLarge for more than `most` bytes.
+    The rest of a body that is too large is received and discarded, up to DRAIN_SIZE_MAX, since clients read the reply only after sending
+    everything. The deadline of `patience` is extended as bytes arrive. Raises: TooLarge for more than `body_size_max` bytes.
     """
-    begun = trio.current_time()
-    patience.deadline = begun + min(BODY_SECONDS_FREE, BODY_SECONDS_MAX)
+    start = trio.current_time()
+    patience.deadline = start + min(BODY_SECONDS_FREE, BODY_SECONDS_MAX)
     body, size = bytearray(), 0
     while True:
         event = await receive()
@@ -217,47 +219,47 @@ async def read_body(receive: Receive, reservation: MemoryReservation, patience: 
             return None
         chunk = event.get("body", b"")
         size += len(chunk)
-        if size <= most:
+        if size <= body_size_max:
             reservation.add(len(chunk))
             body += chunk
         elif body:
             body = bytearray()
             reservation.release()
         if not event.get("more_body", False) or size > DRAIN_SIZE_MAX:
-            if size > most:
+            if size > body_size_max:
                 raise TooLarge
             return bytes(body)
-        patience.deadline = begun + min(BODY_SECONDS_MAX, BODY_SECONDS_FREE + size / BODY_RATE_MIN)
-        del event, chunk  # not needed while waiting for the next event
+        patience.deadline = start + min(BODY_SECONDS_MAX, BODY_SECONDS_FREE + size / BODY_RATE_MIN)
+        del event, chunk  # frees the memory while waiting for the next event
 
 
-async def _at_once(_address: str) -> None:
-    """Return at once."""
+async def _no_wait(_address: str) -> None:
+    """Return without waiting: the default of `turn`."""
 
 
-async def _unless_gone(receive: Receive, reply: Awaitable[bytes]) -> bytes | None:
-    """Wait for a reply and return it, or None if the client disconnects first."""
-    answered: bytes | None = None
+async def _reply_unless_disconnected(receive: Receive, reply: Awaitable[bytes]) -> bytes | None:
+    """Wait for a reply and return it; None if the client disconnects first."""
+    received: bytes | None = None
 
     async def watch(scope: trio.CancelScope) -> None:
-        await _wait_gone(receive)
+        await _wait_disconnect(receive)
         scope.cancel()
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(watch, nursery.cancel_scope)
         with frames_cleared():
-            answered = await reply
+            received = await reply
         nursery.cancel_scope.cancel()
-    return answered
+    return received
 
 
-def _line(error: Overloaded) -> bytes:
-    """Return the text of a refusal as the body of a reply."""
+def _refusal_text(error: Overloaded) -> bytes:
+    """Return the text of a refusal as the body of a response."""
     return fill(error.text, error.values).encode() + b"\n"
 
 
 def _with_headers(usage: ClientUsage, send: Send, headers: Headers) -> Send:
-    """Return a `send` that adds headers to the response, and disconnects a client that doesn't take an event in time."""
+    """Return a `send` function that adds headers to the response, and disconnects clients that receive too slowly."""
 
     async def send_in_time(event: dict[str, Any]) -> None:
         if event["type"] == "http.response.start":
@@ -272,13 +274,13 @@ def _with_headers(usage: ClientUsage, send: Send, headers: Headers) -> Send:
 
 
 async def _respond(send: Send, status: int, content_type: tuple[bytes, bytes], body: bytes) -> None:
-    """Send a whole HTTP response."""
+    """Send a complete HTTP response."""
     await send({"type": "http.response.start", "status": status, "headers": [content_type, (b"content-length", b"%d" % len(body))]})
     await send({"type": "http.response.body", "body": body})
 
 
 async def _reject(receive: Receive, send: Send, status: int, text: bytes) -> None:
-    """Reply to a request that may still be arriving, and receive the rest meanwhile, without which hypercorn can't end it."""
+    """Reply to a request that may still be arriving. Its rest is received meanwhile, since hypercorn can't end the request otherwise."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_drain, receive)
         await _respond(send, status, _TEXT, text)
@@ -286,23 +288,23 @@ async def _reject(receive: Receive, send: Send, status: int, text: bytes) -> Non
 
 async def _drain(receive: Receive) -> None:
     with trio.move_on_after(REST_SECONDS_MAX):
-        await _wait_gone(receive)
+        await _wait_disconnect(receive)
 
 
-async def _wait_gone(receive: Receive) -> None:
-    """Discard all input of the client until it disconnects."""
+async def _wait_disconnect(receive: Receive) -> None:
+    """Discard the client's input until it disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def _without_body(wait_gone: Callable[[], Awaitable[object]]) -> Receive:
-    """Return a `receive` for Quart: an empty body, and a disconnect when `wait_gone` returns."""
+def _without_body(wait_disconnect: Callable[[], Awaitable[object]]) -> Receive:
+    """Return a `receive` function for Quart: it returns an empty body, and a disconnect event when `wait_disconnect` returns."""
     waiting = [{"type": "http.request", "body": b"", "more_body": False}]
 
     async def receive() -> dict[str, Any]:
         if waiting:
             return waiting.pop()
-        await wait_gone()
+        await wait_disconnect()
         return {"type": "http.disconnect"}
 
     return receive

@@ -1,6 +1,6 @@
 """`GET /stream/blocks`: an endless stream of blocks as JSON lines, over HTTP/1 and HTTP/2.
 
-A stream holds only the piece that is being sent, so a slow client costs a connection and no memory.
+Only the chunk that is being sent is in memory, so a slow client costs a connection but no memory.
 """
 
 import math
@@ -17,25 +17,26 @@ from state.store.lazy.incremental import NotReady
 
 PATH = "/stream/blocks"
 QUERY_LENGTH_MAX = 200
-# The stream of a client that takes longer for one piece is ended; a client that takes nothing for `connection.SEND_SECONDS_MAX` is
+# The stream ends if the client takes longer than this to receive a chunk. A client that receives nothing for `connection.SEND_SECONDS_MAX`
+# is disconnected.
 # disconnected.
 PIECE_SECONDS_MAX = 30
-# Interval between heartbeats, with the number of the head, in packed streams.
+# Maximum interval between heartbeats, which contain the head number, in packed streams.
 LIFE_SECONDS = 5
 TOO_SLOW = "the reader is too slow"
 
-# A proxy or cache that buffered the whole reply would deliver nothing.
+# A proxy or cache that buffers the whole response would never deliver it.
 LIVE_HEADERS = {"content-type": "application/x-ndjson", "cache-control": "no-store", "x-accel-buffering": "no"}
 
 Turn = Callable[[], Awaitable[None]]
 
 
 class BadQuery(Exception):
-    """Invalid query of a stream; the text names the field."""
+    """Raised for an invalid query of a stream. The text names the field."""
 
 
 def read_query(query: bytes) -> tuple[int | None, bool, bool]:
-    """Return the first block of a query (None: the next block), whether it wants only irreversible blocks, and whether the packed form."""
+    """Return the first block (None: the next one), whether only irreversible blocks are requested, and whether in the packed form."""
     if len(query) > QUERY_LENGTH_MAX:
         raise BadQuery(f"the query may have at most {QUERY_LENGTH_MAX} characters")
     first, irreversible, packed = None, False, False
@@ -60,41 +61,43 @@ def read_query(query: bytes) -> tuple[int | None, bool, bool]:
 async def block_lines(
     service: Service, push: Hub, address: str, turn: Turn, first: int, *, irreversible: bool, packed: bool
 ) -> AsyncGenerator[bytes]:
-    """Yield the pieces of a stream, and the last line when it ends, because the client is too slow or the node stops. In the packed form,
-    yield a header first, and a heartbeat at least every LIFE_SECONDS. `turn` waits until the next piece may be made.
+    """Yield the chunks of a stream. The last line is sent when the stream ends, because the client is too slow or the node stops.
+
+    A packed stream begins with a header and has a heartbeat at least every LIFE_SECONDS. `turn` waits until the scheduler admits the next
+    chunk.
     """
-    life = LIFE_SECONDS if packed else math.inf
+    heartbeat_seconds = LIFE_SECONDS if packed else math.inf
     with push.stream(first, irreversible=irreversible, packed=packed) as stream:
         if packed:
             await service.gate.wait_open()
             yield push.header(first)
-        said = trio.current_time()
+        last_heartbeat = trio.current_time()
         while True:
             await turn()
-            piece = await _piece(service, stream, address)
-            if trio.current_time() - said >= life and not stream.ended:
+            chunk = await _next_chunk(service, stream, address)
+            if trio.current_time() - last_heartbeat >= heartbeat_seconds and not stream.ended:
                 await service.gate.wait_open()
-                piece += push.heartbeat()
-                said = trio.current_time()
-            if piece:
-                begun = trio.current_time()
-                yield piece
-                if trio.current_time() - begun > PIECE_SECONDS_MAX:
+                chunk += push.heartbeat()
+                last_heartbeat = trio.current_time()
+            if chunk:
+                start = trio.current_time()
+                yield chunk
+                if trio.current_time() - start > PIECE_SECONDS_MAX:
                     stream.end(TOO_SLOW)
             elif stream.ended:
                 break
             else:
-                with trio.move_on_at(said + life):
+                with trio.move_on_at(last_heartbeat + heartbeat_seconds):
                     await push.wait_head_change()
         yield stream.last_line()
 
 
-async def _piece(service: Service, stream: BlockStream, address: str) -> bytes:
-    """Return the next piece of a stream; a large block is encoded in chunks."""
+async def _next_chunk(service: Service, stream: BlockStream, address: str) -> bytes:
+    """Return the next chunk of a stream. A large block is encoded in steps."""
     while True:
         try:
             return await service.in_turn(stream.piece, address)
-        except NotReady as unsettled:
-            advance = unsettled.advance
+        except NotReady as not_ready:
+            advance = not_ready.advance
         while await service.in_turn(advance, address):
             pass

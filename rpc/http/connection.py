@@ -17,51 +17,51 @@ from rpc.log import Log
 
 RECEIVE_SIZE = 1 << 16
 SEND_SIZE = 1 << 16
-# Pieces up to this size (bytes) are sent without a checkpoint, at most this many in a row.
+# Chunks of up to this size in bytes are sent without a checkpoint, but at most this many in a row.
 SEND_AT_ONCE_SIZE, SENT_AT_ONCE_MAX = 1 << 12, 16
-# A client that takes nothing for this time is disconnected. Over longer times it must take SEND_RATE_MIN bytes per second.
+# A client that receives nothing for this time is disconnected. Over longer periods it must receive SEND_RATE_MIN bytes per second.
 SEND_SECONDS_MAX = 60
 SEND_RATE_MIN = 10_000
 CLOSE_SECONDS_MAX = 2
-# An idle connection may be closed early, by at most 1/IDLE_PARTS of its idle time.
-IDLE_PARTS = 64
-# Errors that end connections are logged up to this many a minute, then counted.
+# An idle connection may be closed early by up to 1/IDLE_DIVISOR of the idle timeout.
+IDLE_DIVISOR = 64
+# At most this many errors that end connections are logged per minute; the others are counted.
 ENDED_LOGGED_MAX = 20
 ENDED_LOGGED_SECONDS = 60
 ERROR_LENGTH_MAX = 200
 
-# Serves the requests of a connection that it supports, starting with the bytes already received. Returns the bytes that it received and did
-# not serve, for the next handler, or None to end the connection.
+# Serves the requests on a connection that the handler supports, starting with the bytes already received. Returns received bytes that it
+# doesn't serve, for the next handler, or None to end the connection.
 ProtocolHandler = Callable[["Connection", ClientUsage, bytes, LogLimit], Awaitable[bytes | None]]
 
 _log = Log("http")
 
 
 class ErrorLog:
-    """Logs errors of connections, with limits on the number of lines."""
+    """Logs the errors that end connections, at a limited rate."""
 
     def __init__(self) -> None:
         self.bugs = bugs_logged()
         self._ended = LogLimit(ENDED_LOGGED_MAX, ENDED_LOGGED_SECONDS)
 
     def log(self, client: str, errors: BaseExceptionGroup[Exception]) -> None:
-        """Log the error that ended the connection of a client, in one line."""
+        """Log the error that ended a client's connection, in one line."""
         if not self._ended.is_allowed():
             return
         error: BaseException = errors
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        # Without source lines, since reading a source file takes tens of milliseconds.
+        # Without source lines, because reading a source file takes tens of milliseconds.
         frames = list(traceback.walk_tb(error.__traceback__))
         where = f"{frames[-1][0].f_code.co_filename}:{frames[-1][1]}" if frames else ""
-        said = f"{type(error).__name__}: {error}"[:ERROR_LENGTH_MAX]
-        _log.warning("a connection was ended", client=client, error=said, where=where, **self._ended.pop_suppressed())
+        message = f"{type(error).__name__}: {error}"[:ERROR_LENGTH_MAX]
+        _log.warning("a connection was ended", client=client, error=message, where=where, **self._ended.pop_suppressed())
 
 
 class Connection:
     """An accepted connection: its socket, its protocol handlers, and the cancel scope of all its tasks.
 
-    `abort` ends it at once, from any task. A connection is idle while no request is open.
+    `abort` can be called from any task, and closes it at once. A connection is idle while it has no open request.
     """
 
     def __init__(
@@ -87,22 +87,22 @@ class Connection:
         self._is_idle = True
         self._idle_since = 0.0
         self.is_ending = False
-        self._is_closed = False
+        self._is_input_closed = False
         self._sending = trio.Lock()
 
     def abort(self) -> None:
-        """Close the connection, and cancel its tasks."""
+        """Close the connection at once, and cancel its tasks."""
         self.scope.cancel()
         self._stream.socket.close()
 
     def end_when_idle(self) -> None:
-        """End the connection when no request is open."""
+        """End the connection as soon as no request is open."""
         self.is_ending = True
         if self._is_idle:
             self.scope.cancel()
 
     async def run(self, usage: ClientUsage, data: bytes, error_log: ErrorLog) -> None:
-        """Serve the connection to its end, starting with its first bytes, which the input scheduler has admitted."""
+        """Serve the connection to its end, starting with its first bytes, which the input scheduler has already admitted."""
         try:
             with self.scope:
                 self.mark_idle(True)
@@ -121,15 +121,15 @@ class Connection:
             self._stream.socket.close()
 
     async def receive(self) -> bytes:
-        """Return the next bytes, once the input scheduler admits them; b"" at the end of the input. Raises what a trio stream raises."""
+        """Return the next bytes once the input scheduler admits them; b"" at the end of the input. Raises what trio streams raise."""
         try:
-            # Not by trio's stream, which adds a third to the time of a small request. This always contains a checkpoint.
+            # Doesn't use trio's stream, which would add a third to the time of a small request. This always contains a checkpoint.
             data = None
             while data is None:
                 await self._wait_readable()
                 data = self._read_at_once()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            # Ending a connection is work as well, and a thousand can end at once.
+            # Ending a connection is work, too, and a thousand connections can end at once.
             await self._input_scheduler.wait(self._address)
             raise
         self._sent_at_once = 0
@@ -139,7 +139,7 @@ class Connection:
         return data
 
     def _read_at_once(self) -> bytes | None:
-        """Return the bytes that have arrived, or None."""
+        """Return the bytes that have arrived; None if there are none."""
         try:
             return self._socket.recv(RECEIVE_SIZE)
         except BlockingIOError:
@@ -148,14 +148,14 @@ class Connection:
             raise trio.BrokenResourceError from error
 
     def _wait_readable(self) -> Awaitable[None]:
-        """Return an awaitable that waits for input. Not `async`, since another coroutine would add time to each switch of its task."""
+        """Return an awaitable that waits for input. Not `async`, since another coroutine would slow down each switch to the task."""
         descriptor = self._socket.fileno()
         if descriptor < 0:
             raise trio.ClosedResourceError("it has been closed here")
         return trio.lowlevel.wait_readable(descriptor)
 
     async def wait_closed(self) -> None:
-        """Wait until the client disconnects. Not detected if the client has sent more."""
+        """Wait until the client disconnects. This isn't detected if unread input from the client precedes it."""
         try:
             await self._wait_readable()
         except trio.ClosedResourceError:
@@ -173,20 +173,20 @@ class Connection:
             return True
 
     def fileno(self) -> int:
-        """Return the file descriptor of the socket, -1 once it is closed."""
+        """Return the socket's file descriptor, -1 if it is closed."""
         return self._socket.fileno()
 
     async def write(self, *pieces: bytes) -> None:
-        """Send bytes, small pieces without a checkpoint. Disconnect a client that doesn't take them in time."""
+        """Send bytes; small chunks without a checkpoint. Disconnect a client that receives too slowly."""
         for piece in pieces:
             rest = self.try_write(piece)
             if rest:
                 await self.write_whole(rest)
 
     def try_write(self, data: bytes) -> bytes:
-        """Send as much of a small piece as the system accepts at once. Return the rest.
+        """Send as much of a small chunk as the operating system accepts without waiting. Return the rest.
 
-        No other task runs between the head and the body of a reply, so a connection isn't evicted in the middle of a reply.
+        No other task runs while the head and the body of a reply are sent, so the connection can't be evicted in the middle of a reply.
         """
         if len(data) > SEND_AT_ONCE_SIZE or self._sent_at_once >= SENT_AT_ONCE_MAX or self._sending.locked():
             return data
@@ -200,7 +200,7 @@ class Connection:
         return data[sent:]
 
     async def write_whole(self, *pieces: bytes) -> None:
-        """Send pieces without other output in between. Disconnect a client that doesn't take them in time."""
+        """Send chunks without other output in between. Disconnect a client that receives too slowly."""
         try:
             self._sending.acquire_nowait()
         except trio.WouldBlock:
@@ -213,7 +213,7 @@ class Connection:
             self._sending.release()
 
     async def _send(self, data: bytes) -> None:
-        """Send bytes. Disconnect a client that doesn't take them in time."""
+        """Send bytes. Disconnect a client that receives too slowly."""
         view = memoryview(data)
         begun = trio.current_time()
         for start in range(0, len(view), SEND_SIZE):
@@ -230,37 +230,37 @@ class Connection:
         self._is_idle = is_idle
         if is_idle and self.is_ending:
             self.scope.cancel()
-        elif not self._is_closed:
+        elif not self._is_input_closed:
             self._idle_since = trio.current_time() if is_idle else float("-inf")
             self.scope.deadline = self._idle_since + self._idle_seconds_max if is_idle else float("inf")
 
     def start_close_timeout(self) -> None:
-        """Allow CLOSE_SECONDS_MAX for the rest of the work, after the end of the client's input."""
-        self._is_closed = True
+        """Allow CLOSE_SECONDS_MAX for the remaining work, after the client has closed its output."""
+        self._is_input_closed = True
         self.scope.deadline = trio.current_time() + CLOSE_SECONDS_MAX
 
     def cancel_close_timeout(self) -> None:
-        """Cancel the close and idle timeouts, for a connection that continues as a WebSocket."""
-        self._is_closed = False
+        """Cancel the close and idle timeouts, because the connection continues as a WebSocket."""
+        self._is_input_closed = False
         self.mark_idle(False)
 
     def begin_answer(self) -> None:
-        """Mark the connection as busy with a request that is answered at once, without moving its deadline."""
+        """Mark the connection as busy with a request that is answered at once. Its deadline isn't updated."""
         self._is_idle = False
 
     def end_answer(self, now: float) -> None:
         """Mark the connection as idle since `now`, after a request that was answered at once."""
         self._is_idle = True
-        # Moving a deadline takes a tenth of a small request's time, so it is moved only if that makes a difference.
-        if self.is_ending or now - self._idle_since > self._idle_seconds_max / IDLE_PARTS:
+        # Updating a deadline takes a tenth of a small request's time, so it is updated only if the difference matters.
+        if self.is_ending or now - self._idle_since > self._idle_seconds_max / IDLE_DIVISOR:
             self.mark_idle(True)
 
     async def close(self) -> None:
-        """Send the end of the output, and close."""
+        """Close the connection's output, then the connection."""
         with suppress(trio.BrokenResourceError, trio.BusyResourceError, trio.ClosedResourceError):
             await self._stream.send_eof()
         await self._stream.aclose()
 
 
 class ClientEnded(Exception):
-    """The connection must end because of the client."""
+    """Raised to end a connection because of the client's behaviour."""

@@ -1,8 +1,8 @@
-"""Hypercorn's protocols, with a check of every request that refuses those that hypercorn's handlers can't process.
+"""Hypercorn's protocols, with a check that refuses requests that hypercorn's handlers can't process.
 
-A request for a WebSocket is raised as `UpgradeRequest` instead of passed to hypercorn. WebSockets are accepted without extensions, since a
-compressed message can expand a thousandfold. Upgrades to HTTP/2, which RFC 9113 §3.1 dropped, are ignored, and such requests answered in
-HTTP/1.1. WebSockets over HTTP/2 are not served.
+A request for a WebSocket raises `UpgradeRequest` and isn't passed to hypercorn. WebSockets are accepted without extensions, since a
+compressed message can expand a thousandfold. Upgrades to HTTP/2, which RFC 9113 §3.1 dropped, are ignored: such requests are answered over
+HTTP/1.1. WebSockets over HTTP/2 are not supported.
 """
 
 import re
@@ -30,7 +30,7 @@ from rpc.http.websocket.handshake import UpgradeRequest, asks, is_valid
 # Opening and resetting a stream is cheap for the client, but not for the node. At most half of the streams, and this many more, may be
 # reset.
 RESETS_MAX = 50
-# Bytes of HTTP/2 that are handled without a checkpoint. Frames can be requests.
+# Number of HTTP/2 bytes to handle without a checkpoint, since many frames are requests.
 FRAMES_SIZE = 1 << 9
 HEADER_LIST_SIZE_MAX = 1 << 16
 STREAMS_MAX = 100
@@ -49,7 +49,7 @@ Turn = Callable[[], Awaitable[None]]
 
 
 class HypercornProtocol:
-    """Protocol of a connection: HTTP/1.1, which can be upgraded to a WebSocket, or HTTP/2 if it is served."""
+    """Protocol of a connection: HTTP/1.1, which can be upgraded to a WebSocket, or HTTP/2 if it is enabled."""
 
     def __init__(self, app: AppWrapper, config: Config, context: WorkerContext, turn: Turn, *, is_http2: bool) -> None:
         self._app, self._config, self._context = app, config, context
@@ -66,15 +66,15 @@ class HypercornProtocol:
         server: tuple[str, int] | None,
         send: Callable[[Event], Awaitable[None]],
     ) -> None:
-        """Start with HTTP/1.1."""
+        """Start with HTTP/1.1 as the protocol."""
         self._given = (self._app, self._config, self._context, tasks, state, False, client, server, send)
         self._spoken = H11Protocol(*self._given)
         self._spoken.connection = _Requests(self._config.h11_max_incomplete_size, self._is_http2)  # type: ignore[assignment]
 
     async def handle(self, event: Event) -> None:
-        """Handle received bytes or the end of input.
+        """Handle received bytes or the end of the input.
 
-        Raises: ClientEnded for a violation that hypercorn tolerates; UpgradeRequest if the connection continues as a WebSocket.
+        Raises: ClientEnded for a violation that hypercorn would tolerate; UpgradeRequest if the connection continues as a WebSocket.
         """
         if isinstance(event, RawData) and isinstance(self._spoken, H2Protocol):
             await self._handle_frames(self._spoken, event.data)
@@ -85,7 +85,7 @@ class HypercornProtocol:
             await self._continue_in_http2(assumed.data)
 
     async def _handle_frames(self, spoken: H2Protocol, data: bytes) -> None:
-        """Handle frames in pieces with checkpoints in between, since frames can be tiny and numerous."""
+        """Handle HTTP/2 frames in chunks of bytes with checkpoints in between, since frames can be tiny and numerous."""
         for start in range(0, len(data) or 1, FRAMES_SIZE):
             if start:
                 await trio.lowlevel.checkpoint()
@@ -94,7 +94,7 @@ class HypercornProtocol:
             await _forget_streams(spoken)
 
     async def _continue_in_http2(self, data: bytes) -> None:
-        """Switch to HTTP/2, starting with the client's preface."""
+        """Switch to HTTP/2. `data` begins with the client's preface."""
         spoken = H2Protocol(*self._given)
         spoken.connection.local_settings = Settings(
             client=False,
@@ -108,7 +108,7 @@ class HypercornProtocol:
 
 
 class _Requests:
-    """h11's connection as hypercorn uses it. Requests that hypercorn must not see become client errors."""
+    """Wrapper of h11's connection for hypercorn. Requests that hypercorn can't process become client errors."""
 
     def __init__(self, head_size_max: int, is_http2: bool) -> None:
         self._connection = h11.Connection(h11.SERVER, max_incomplete_event_size=head_size_max)
@@ -140,9 +140,9 @@ class _Requests:
         return self._checked(event) if type(event) is h11.Request else event
 
     def _checked(self, request: h11.Request) -> h11.Request:
-        """Return the request in a form that hypercorn may see.
+        """Return a request that hypercorn can process.
 
-        Raises: RemoteProtocolError if it is refused; UpgradeRequest if it asks for a WebSocket.
+        Raises: RemoteProtocolError if the request is refused; UpgradeRequest if it asks for a WebSocket.
         """
         if request.http_version >= b"2":
             if self._is_http2 and (request.method, request.target) == (b"PRI", b"*"):
@@ -177,7 +177,7 @@ def _check_blanks(data: bytes) -> None:
 
 
 def _without(request: h11.Request, dropped: frozenset[bytes]) -> h11.Request:
-    """Return a request without some headers."""
+    """Return a copy of a request without the `dropped` headers."""
     kept = [(name, value) for name, value in request.headers if name not in dropped]
     return h11.Request(method=request.method, target=request.target, headers=kept, http_version=request.http_version)
 
@@ -186,7 +186,7 @@ def _without(request: h11.Request, dropped: frozenset[bytes]) -> h11.Request:
 
 
 class _Frames:
-    """h2's connection as hypercorn uses it. Requests that hypercorn must not see are reset; priorities are ignored."""
+    """Wrapper of h2's connection for hypercorn. Requests that hypercorn can't process are reset, and priorities are ignored."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -216,7 +216,7 @@ class _Frames:
 
 
 class _Streams(dict[int, HTTPStream | WSStream]):
-    """The open streams of a connection. Frames for closed streams are ignored."""
+    """The open streams of an HTTP/2 connection. Frames for closed streams are ignored."""
 
     def __missing__(self, stream_id: int) -> Any:
         return _GONE
@@ -224,7 +224,7 @@ class _Streams(dict[int, HTTPStream | WSStream]):
 
 class _Gone:
     async def handle(self, event: StreamEvent) -> None:
-        """Ignore an event."""
+        """Ignore an event of a closed stream."""
 
 
 _GONE = _Gone()
@@ -238,7 +238,7 @@ def _is_request(headers: Any) -> bool:
 
 
 async def _forget_streams(spoken: H2Protocol) -> None:
-    """Close the buffers of reset streams, so that hypercorn's sending task removes them."""
+    """Close the buffers of reset streams, so that hypercorn's send task removes them."""
     frames: Any = spoken.connection
     resets, frames.resets = frames.resets, []
     for stream_id in resets:

@@ -1,6 +1,7 @@
-"""Serves connections by hypercorn: every request that the fast path leaves, and the handshakes of WebSockets.
+"""Serves connections with hypercorn: all requests that the fast path doesn't handle, and the handshakes of WebSockets.
 
-Importing this module imports hypercorn, h11, h2 and wsproto, a seventh of the time to the first reply, so `serve` imports it later.
+Importing this module imports hypercorn, h11, h2 and wsproto. That takes a seventh of the time until the first reply, so `serve` imports it
+later.
 """
 
 import logging
@@ -28,7 +29,7 @@ REQUESTS_PER_CONNECTION_MAX = 1_000_000_000
 
 
 def server_config(idle_seconds_max: float) -> Config:
-    """Return hypercorn's configuration: with limits, without an access log, and with its errors in the log `http`."""
+    """Return hypercorn's configuration: with limits, without an access log, with its errors in the log `http`."""
     config = Config()
     config.keep_alive_timeout = int(idle_seconds_max)
     config.keep_alive_max_requests = REQUESTS_PER_CONNECTION_MAX
@@ -39,7 +40,7 @@ def server_config(idle_seconds_max: float) -> Config:
 
 
 class HypercornServer:
-    """Serves connections by an app with hypercorn's protocols, and as WebSockets after an upgrade."""
+    """Serves connections of an ASGI app with hypercorn's protocols, and with the WebSocket server after an upgrade."""
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class HypercornServer:
         self._input_scheduler, self._is_http2 = input_scheduler, is_http2
 
     async def end(self) -> None:
-        """Make each further reply announce that its connection closes."""
+        """Shut down gracefully: each further response announces that its connection closes."""
         await self._context.terminated.set()
 
     async def serve(self, connection: Connection, usage: ClientUsage, data: bytes, bugs: LogLimit) -> None:
@@ -73,15 +74,15 @@ class HypercornServer:
 
 
 class HypercornConnection:
-    """Feeds the bytes of a connection to hypercorn's protocol, and carries out the events that the protocol emits."""
+    """Passes the bytes of a connection to hypercorn's protocol, and executes the events that the protocol emits."""
 
     def __init__(self, connection: Connection, protocol: HypercornProtocol) -> None:
         self._connection, self._protocol = connection, protocol
 
     async def run(self, usage: ClientUsage, input_scheduler: FairInputScheduler, data: bytes, bugs: LogLimit) -> UpgradeRequest | None:
-        """Serve the connection to its end, or return the request that upgrades it to a WebSocket."""
+        """Serve the connection to its end; or return the request that upgrades it to a WebSocket."""
         connection = self._connection
-        state = ConnectionState(LifespanState({"guest": usage}))
+        state = ConnectionState(LifespanState({"usage": usage}))
         async with trio.open_nursery() as nursery:
             tasks = ConnectionTasks(nursery, usage.address, input_scheduler, bugs)
             self._protocol.begin(tasks, state, connection.client, connection.server, self.send)
@@ -90,13 +91,13 @@ class HypercornConnection:
             except UpgradeRequest as asked:
                 return asked
             finally:
-                # Tasks of hypercorn may wait forever.
+                # Hypercorn's tasks may wait forever.
                 connection.start_close_timeout()
             await self._protocol.handle(Closed())
         return None
 
     async def _receive(self, data: bytes) -> None:
-        """Feed received bytes to the protocol until the end of input."""
+        """Pass `data` and then received bytes to the protocol until the end of the input."""
         while True:
             await self._protocol.handle(RawData(data))
             if not data:
@@ -107,12 +108,12 @@ class HypercornConnection:
                 return
 
     async def send(self, event: Event) -> None:
-        """Carry out an event of the protocol: send bytes, close, or mark the connection as idle or busy."""
+        """Execute an event of the protocol: send bytes, close the connection, or mark it as idle or busy."""
         if isinstance(event, RawData):
             try:
                 await self._connection.write(event.data)
             except (trio.BrokenResourceError, trio.ClosedResourceError):
-                # The client has disconnected, so other requests of it are cancelled as well.
+                # The client has disconnected, so its other requests are cancelled, too.
                 self._connection.scope.cancel()
                 await self._protocol.handle(Closed())
         elif isinstance(event, Closed):

@@ -1,4 +1,4 @@
-"""Lazy values, for modules that take too long to import at start."""
+"""Lazy values, for modules that are too slow to import at the start of the node."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -19,11 +19,11 @@ class LazyValue(Generic[Value]):
         self.value: Value | None = None
 
     def make(self) -> Value:
-        """Create the value in this thread, and return it."""
+        """Create the value in the current thread, and return it."""
         self.value = value = self._make()
         return value
 
     async def get(self) -> Value:
-        """Return the value; the first call creates it."""
+        """Return the value. The first call creates it in a worker thread."""
         async with self._lock:
             return await trio.to_thread.run_sync(self.make, limiter=self._threads) if self.value is None else self.value

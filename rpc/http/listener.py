@@ -1,4 +1,4 @@
-"""Accepts connections within the limits, and runs them until the node stops."""
+"""Accepts connections within the limits, and serves them until the node stops."""
 
 import errno
 import socket
@@ -12,14 +12,14 @@ from rpc.http.connection_limits import ClientUsage, ConnectionLimiter
 from rpc.http.idle_connections import IdleConnection, IdleConnections
 from rpc.http.input_scheduler import FairInputScheduler
 
-# Connections in the accept queue; the system may allow fewer (net.core.somaxconn). The node accepts this many in about half a second.
+# Size of the accept queue; the operating system may allow less (net.core.somaxconn). The node accepts this many in about half a second.
 BACKLOG_MAX = 16_384
 GRACE_SECONDS_MAX = 3
-# Connections that are accepted without a checkpoint, some 10 ms of work.
+# Number of connections to accept without a checkpoint, which takes some 10 ms.
 ACCEPTED_AT_ONCE_MAX = 256
-# Pause after the operating system has run out of descriptors or memory.
+# Pause after the operating system has run out of descriptors or memory, in seconds.
 FULL_SECONDS = 0.1
-# TCP keep-alive: seconds of silence before the first probe, and probes without an answer before the connection is closed.
+# TCP keep-alive: seconds of silence before the first probe, and the number of unanswered probes after which the connection is closed.
 ALIVE_SECONDS, ALIVE_QUESTIONS_MAX = 60, 4
 
 _FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -33,32 +33,32 @@ _KEEP_ALIVE = (
 )
 
 
-# Takes an accepted connection and the address of its client.
+# Called with each accepted connection and the address of its client.
 Take = Callable[[socket.socket, Any], None]
 
 
 class Acceptor(Protocol):
-    """Source of connections."""
+    """A source of accepted connections."""
 
     @property
     def addresses(self) -> list[str]:
-        """The URLs that clients connect to ("http://...")."""
+        """The URLs to which clients can connect ("http://...")."""
 
     async def run(self, take: Take) -> None:
-        """Pass each connection to `take` until cancelled."""
+        """Call `take` with each connection. Runs until it is cancelled."""
 
     def close(self) -> None:
-        """Stop accepting."""
+        """Stop accepting connections."""
 
 
-# Opens an acceptor at a host and a port. Raises OSError.
+# Opens an acceptor for a host and a port. Raises OSError.
 OpenAcceptor = Callable[[str, int], Acceptor]
 
 
 class Listener:
-    """Accepts connections at a host and a port, or at all `hosts` that the name resolves to, if the machine has them.
+    """Accepts connections at a host and a port, or at all `hosts` to which the name resolves and that this machine has.
 
-    A connection for which `hand_off` returns True now belongs to another process.
+    If `hand_off` returns True for a connection, it now belongs to another process.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Listener:
         self.addresses = [f"http://{address(*listener.getsockname()[:2])}" for listener in self._listeners]
 
     async def run(self, take: Take) -> None:
-        """Pass each connection to `take` until cancelled."""
+        """Call `take` with each connection. Runs until it is cancelled."""
         hand_on = self._hand_off
 
         def take_or_hand_on(line: socket.socket, peer: Any) -> None:
@@ -81,7 +81,7 @@ class Listener:
                 nursery.start_soon(_accept, listener, take if hand_on is None else take_or_hand_on)
 
     def close(self) -> None:
-        """Stop accepting."""
+        """Stop accepting connections."""
         for listener in self._listeners:
             listener.close()
 
@@ -96,7 +96,8 @@ async def listen(
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve connections by protocol handlers until cancelled, or until `shutdown` returns; then open requests have GRACE_SECONDS_MAX.
+    """Serve connections with protocol handlers until cancelled or until `shutdown` returns. Open requests then have GRACE_SECONDS_MAX to
+    end.
 
     Reports the addresses ("http://...") once connections are accepted. Connections beyond the limits are closed at once.
     """
@@ -134,14 +135,14 @@ async def listen(
 
 
 def address(host: str, port: int) -> str:
-    """Return host and port in the form of a URL."""
+    """Format host and port as in a URL."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _listeners(hosts: Sequence[str], port: int) -> list[socket.socket]:
     """Return a listening socket for each host that this machine has, all with the same port.
 
-    Raises: OSError if a host can't be bound, or if the machine has none of them.
+    Raises: OSError if a host can't be bound, or if this machine has none of the hosts.
     """
     listeners: list[socket.socket] = []
     missing: OSError | None = None
@@ -163,7 +164,7 @@ def _listeners(hosts: Sequence[str], port: int) -> list[socket.socket]:
 
 
 def _listener(host: str, port: int) -> socket.socket:
-    """Return a listening socket, whose connections inherit its options.
+    """Return a listening socket. Accepted connections inherit its options.
 
     Raises: OSError.
     """
@@ -182,7 +183,7 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 async def _accept(listener: socket.socket, take: Take) -> None:
-    """Accept connections until cancelled, many at a time, so that no client waits long behind others."""
+    """Accept connections, many at a time to keep the accept queue short. Runs until it is cancelled."""
     while True:
         await trio.lowlevel.wait_readable(listener)
         for _ in range(ACCEPTED_AT_ONCE_MAX):

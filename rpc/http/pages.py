@@ -1,18 +1,18 @@
-"""Pages, for example /health: functions that return whole replies, and a cache of them."""
+"""Pages, for example /health: functions that return a complete response, and their cache."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
 
-# A page is cached for this multiple of the time it took to build, so that page requests use at most a twentieth of the CPU time.
+# A page is cached for this multiple of the CPU time it took to build, so that page requests use at most a twentieth of the CPU.
 PAGE_KEPT_TIMES = 20
 PAGE_KEPT_SECONDS_MAX = 1.0
 PAGE_VERBS = ("GET", "HEAD")
 
 
 class PageReply(Struct, frozen=True):
-    """Reply of a page: the body, the status and the content type."""
+    """Response of a page: body, status and content type."""
 
     body: bytes
     status: int = 200
@@ -32,7 +32,7 @@ class CachedPage:
         self._until = 0.0
 
     def __call__(self) -> PageReply:
-        """Return the page's reply, from the cache if it is fresh."""
+        """Return the page's response, from the cache if it hasn't expired."""
         if self._reply is None or time.perf_counter() >= self._until:
             begun = time.thread_time()
             self._reply = self._page()

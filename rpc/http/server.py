@@ -1,7 +1,7 @@
-"""HTTP server of the JSON-RPC service: opens the three doors, and loads the libraries that the first replies don't need.
+"""HTTP server of the JSON-RPC service: starts the protocol handlers, and loads the libraries that the first replies don't need.
 
-A connection begins at the fast path for calls, and continues in hypercorn with the first request that is not a plain call. A WebSocket
-leaves hypercorn after its handshake.
+A connection begins on the fast path for calls. It continues in hypercorn from the first request that is not a plain call, and after a
+WebSocket handshake in the WebSocket server.
 """
 
 from collections.abc import Awaitable, Callable
@@ -47,11 +47,11 @@ async def serve(
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve on one address until cancelled, or until `shutdown` returns; then open requests have GRACE_SECONDS_MAX to end.
+    """Serve at one address until cancelled or until `shutdown` returns. Open requests then have GRACE_SECONDS_MAX to end.
 
-    `pages` are the functions of GET by path, `push` supplies notices and block streams, `limiter` (by default one with `bounds`) limits
-    clients, and `acceptor` opens the listening sockets. Without `has_fast_path`, for tests, hypercorn serves everything.
-    Reports the addresses ("http://...") once connections are accepted; port 0 means any port.
+    `pages` are the functions that answer GET, by path. `push` supplies notices and block streams, `limiter` (by default one with `bounds`)
+    limits clients, and `acceptor` opens the listening sockets. Without `has_fast_path`, for tests, hypercorn serves everything. Reports the
+    addresses ("http://...") once connections are accepted. Port 0 means any free port.
     """
     limiter = limiter or ConnectionLimiter(bounds or limits_for())
     input_scheduler = FairInputScheduler(pages)
@@ -74,8 +74,8 @@ async def serve(
         nursery.start_soon(fast_path.run)
         addresses: list[str] = await nursery.start(_until_done, start, nursery.cancel_scope)
         task_status.started(addresses)
-        # In threads, since each import takes a tenth of a second; before they are needed, since a busy node takes longer; but after the
-        # first requests have been answered.
+        # In threads, since each import takes a tenth of a second; before the libraries are needed, since importing takes longer on a busy
+        # node; but after the first requests have been answered.
         await trio.sleep(LOADED_SECONDS)
         await hypercorn.load()
         await asgi_app.load()
@@ -87,7 +87,7 @@ async def _until_done(start: Callable[..., Awaitable[None]], scope: trio.CancelS
 
 
 class HypercornFallback:
-    """Passes connections to hypercorn, which is loaded at the first connection."""
+    """Protocol handler that passes connections to hypercorn, which is loaded on first use."""
 
     def __init__(self, asgi_app: "AsgiApp", rpc_session: RpcSession, input_scheduler: FairInputScheduler, *, is_http2: bool) -> None:
         self._asgi_app, self._rpc_session, self._input_scheduler, self._is_http2 = asgi_app, rpc_session, input_scheduler, is_http2
@@ -104,11 +104,11 @@ class HypercornFallback:
         )
 
     async def __call__(self, accepted: Connection, usage: ClientUsage, data: bytes, bugs: LogLimit) -> None:
-        """Serve a connection, see `ProtocolHandler`."""
+        """Serve a connection, as described for `ProtocolHandler`."""
         server = self._server.value or await self.load()
         await server.serve(accepted, usage, data, bugs)
 
     async def end(self) -> None:
-        """Accept no further requests on connections with an open request."""
+        """Shut down gracefully: open requests are the last on their connections."""
         if self._server.value is not None:
             await self._server.value.end()

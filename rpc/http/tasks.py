@@ -1,6 +1,6 @@
-"""Tasks of one connection as hypercorn starts them: one per request, with a queue of the events for it.
+"""The tasks that hypercorn starts for a connection: one per request, with a queue of its events.
 
-Unlike hypercorn's queue, `ReceiveQueue` never blocks for a request that has ended, nor for the disconnect event.
+Unlike hypercorn's queue, `ReceiveQueue` blocks neither for a request that has ended nor for the disconnect event.
 """
 
 from collections import deque
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from hypercorn.config import Config
     from hypercorn.typing import AppWrapper
 
-# Received pieces of a body that the request has not yet taken.
+# Maximum number of received body chunks that the request has not yet read.
 EVENTS_MAX = 10
-# Unexpected errors are logged with their traceback, up to this many a minute, since a client can repeat them.
+# At most this many unexpected errors are logged per minute with their traceback, since a client can repeat them.
 BUGS_LOGGED_MAX = 10
 BUGS_LOGGED_SECONDS = 60
 
@@ -29,34 +29,34 @@ _log = Log("http")
 
 
 class LogLimit:
-    """Allows at most `count_max` log lines in `seconds`, and counts the others."""
+    """Allows at most `count_max` log lines in `seconds`, and counts the suppressed ones."""
 
     def __init__(self, count_max: int, seconds: float) -> None:
         self._count_max, self._seconds = count_max, seconds
         self._begun = -seconds
         self._count = 0
-        self.left_out = 0
+        self.suppressed = 0
 
     def is_allowed(self) -> bool:
-        """Whether another line may be logged; `left_out` says how many before it were not."""
+        """Whether another line may be logged. If not, it is counted in `suppressed`."""
         now = trio.current_time()
         if now - self._begun > self._seconds:
             self._begun, self._count = now, 0
         self._count += 1
         if self._count > self._count_max:
-            self.left_out += 1
+            self.suppressed += 1
             return False
         return True
 
     def pop_suppressed(self) -> dict[str, int]:
-        """Return the count of suppressed lines as a value for the next line, and reset it."""
-        said = {"others_not_logged": self.left_out} if self.left_out else {}
-        self.left_out = 0
-        return said
+        """Return the number of suppressed lines as a value for the next log line, and reset it."""
+        value = {"others_not_logged": self.suppressed} if self.suppressed else {}
+        self.suppressed = 0
+        return value
 
 
 class ReceiveQueue:
-    """Queue of the events for one request, with at most EVENTS_MAX pieces of the body."""
+    """Queue of the events for one request, with at most EVENTS_MAX chunks of the body."""
 
     def __init__(self) -> None:
         self._events: deque[AppEvent] = deque()
@@ -65,7 +65,7 @@ class ReceiveQueue:
         self._is_closed = False
 
     async def put(self, event: AppEvent) -> None:
-        """Add an event. Wait for room, unless it is the disconnect."""
+        """Add an event. If the queue is full, wait, except for the disconnect event."""
         if self._is_closed:
             return
         self._events.append(event)
@@ -75,66 +75,66 @@ class ReceiveQueue:
                 await self._writers.park()
 
     async def receive(self) -> AppEvent:
-        """Return the next event."""
+        """Wait for the next event and return it."""
         while not self._events:
             await self._readers.park()
         self._writers.unpark_all()
         return self._events.popleft()
 
     def close(self) -> None:
-        """Drop all events, and ignore further ones."""
+        """Drop all events, and ignore later ones."""
         self._is_closed = True
         self._events.clear()
         self._writers.unpark_all()
 
 
 class ConnectionTasks:
-    """Hypercorn's task group for one connection."""
+    """The task group that hypercorn uses for one connection."""
 
     def __init__(self, nursery: trio.Nursery, address: str, input_scheduler: FairInputScheduler, bugs: LogLimit) -> None:
         self._nursery, self._address, self._input_scheduler, self._bugs = nursery, address, input_scheduler, bugs
 
     def spawn(self, function: Callable[..., Awaitable[Any]], *arguments: Any) -> None:
-        """Start a task of a protocol."""
+        """Start a task for a protocol."""
         self._nursery.start_soon(function, *arguments)
 
     async def spawn_app(
         self, app: "AppWrapper", config: "Config", scope: Any, send: Callable[[Any], Awaitable[None]]
     ) -> Callable[[Any], Awaitable[None]]:
-        """Start a task for a request. Return the function that takes its events."""
-        inbox = ReceiveQueue()
-        self._nursery.start_soon(self._run, app, scope, inbox, send)
-        return inbox.put
+        """Start a task for a request. Return the function to which its events are passed."""
+        queue = ReceiveQueue()
+        self._nursery.start_soon(self._run, app, scope, queue, send)
+        return queue.put
 
-    async def _run(self, app: "AppWrapper", scope: Any, inbox: ReceiveQueue, send: Callable[[Any], Awaitable[None]]) -> None:
-        """Run a request to its end. An exception is logged, and ends only this request."""
+    async def _run(self, app: "AppWrapper", scope: Any, queue: ReceiveQueue, send: Callable[[Any], Awaitable[None]]) -> None:
+        """Run a request to its end. An exception is logged and ends only this request."""
         try:
             await self._input_scheduler.wait(self._address, is_page=self._input_scheduler.is_page(scope["path"]))
-            await app(scope, inbox.receive, send, trio.to_thread.run_sync, trio.from_thread.run)  # type: ignore[arg-type]
+            await app(scope, queue.receive, send, trio.to_thread.run_sync, trio.from_thread.run)  # type: ignore[arg-type]
         except* Exception as errors:
             log_bug(self._bugs, scope["client"][0], errors)
         finally:
-            inbox.close()
+            queue.close()
             await send(None)
 
 
 def bugs_logged() -> LogLimit:
-    """Return the limit on log lines for unexpected errors."""
+    """Return a rate limit for log lines about unexpected errors."""
     return LogLimit(BUGS_LOGGED_MAX, BUGS_LOGGED_SECONDS)
 
 
 def log_bug(limit: LogLimit, client: str, errors: BaseExceptionGroup[Exception]) -> None:
-    """Log the exceptions of a client's request, within the limit."""
+    """Log the exceptions of a client's request, unless the rate limit is reached."""
     if limit.is_allowed():
         _log.error("request failed", client=client, exc_info=errors, **limit.pop_suppressed())
 
 
 @contextmanager
 def frames_cleared() -> Iterator[None]:
-    """Clear the frames of an exception that leaves the block.
+    """Context manager that clears the frames of an exception that leaves it.
 
     Trio's nurseries leave exceptions of cancelled tasks in reference cycles. The frames in their tracebacks would keep requests and replies
-    in memory, beyond the memory limit, until the collector runs.
+    in memory, beyond the memory limit, until the garbage collector runs.
     """
     try:
         yield

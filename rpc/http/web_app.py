@@ -1,4 +1,4 @@
-"""The app of Quart: pages, the files of the explorer, and block streams. Importing this module takes a tenth of a second."""
+"""The Quart app: pages, the explorer's files, and block streams. Importing this module takes a tenth of a second."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -21,7 +21,7 @@ View = Callable[..., Awaitable[Response]]
 
 
 def web_app(service: Service, pages: Pages, files: LazyValue[dict[str, WebFile]], push: Hub | None, turn: Turn) -> QuartTrio:
-    """Return the app. `pages` are the functions of pages by path, and `turn` waits until the next piece of a stream may be made."""
+    """Return the app. `pages` are the functions of pages by path. `turn` waits until the next chunk of a stream may be made."""
     app = QuartTrio(__name__, static_folder=None)
     app.url_map.merge_slashes = False
     app.config["RESPONSE_TIMEOUT"] = None  # each event has a time limit
@@ -36,7 +36,7 @@ def web_app(service: Service, pages: Pages, files: LazyValue[dict[str, WebFile]]
 
 
 def _page_view(page: Page) -> View:
-    # Quart runs plain functions in threads, where the state must not be read.
+    # Quart runs functions that aren't async in threads, where the state must not be read.
     kept = page if iscoroutinefunction(page) else CachedPage(cast(Callable[[], PageReply], page))
 
     async def view() -> Response:
@@ -48,7 +48,7 @@ def _page_view(page: Page) -> View:
 
 
 def _file_view(files: LazyValue[dict[str, WebFile]]) -> View:
-    """Return the view of the explorer's files; "/" is its page."""
+    """Return the view function for the explorer's files. At "/" it returns the HTML page."""
 
     async def view(_: str = "") -> Response:
         known = files.value or await files.get()
@@ -66,7 +66,7 @@ def _file_view(files: LazyValue[dict[str, WebFile]]) -> View:
 
 def _stream_view(service: Service, push: Hub, turn: Turn) -> View:
     async def view() -> Response:
-        usage: ClientUsage = request.scope["state"]["guest"]
+        usage: ClientUsage = request.scope["state"]["usage"]
         try:
             first, irreversible, packed = read_query(request.query_string)
         except BadQuery as error:

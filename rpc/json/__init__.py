@@ -1,1 +1,1 @@
-"""JSON decoding of requests, and JSON encoding."""
+"""Decodes the JSON of requests, and encodes JSON."""

@@ -1,4 +1,4 @@
-"""JSON encoding of values as bytes."""
+"""Encodes values as JSON bytes."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encoded(value: Any) -> bytes:
-    """Encode a value as JSON. Surrogates, which stand for bytes that were not UTF-8, become U+FFFD."""
+    """Encode a value as JSON. Surrogates, which represent bytes that aren't valid UTF-8, become U+FFFD."""
     try:
         return _encode(value)
     except UnicodeEncodeError:
@@ -18,7 +18,7 @@ def encoded(value: Any) -> bytes:
 
 
 def scrubbed(value: Any) -> Any:
-    """Replace each surrogate in a JSON value by U+FFFD."""
+    """Replace each surrogate in the strings of a JSON value by U+FFFD."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, (list, tuple)):

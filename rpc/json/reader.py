@@ -1,6 +1,6 @@
-"""Decodes the bytes of a request as one JSON value, with the reference's limits.
+"""Decodes the bytes of a request as a JSON value, with the reference's limits.
 
-Only the first value of a body counts. White space before it and anything after it are ignored. Source: rpc-api.md §1.3, §1.13.
+Only the first value in a body is used. White space before it and any bytes after it are ignored. Source: rpc-api.md §1.3, §1.13.
 """
 
 import re
@@ -15,27 +15,27 @@ from state.protocol.values.integers import INT64_MIN, UINT64_MAX
 
 BODY_SIZE_MAX = 32_000_000  # bytes
 DEPTH_MAX = 99
-# Commas and brackets, including those in texts. A full block of the smallest operations has a third as many. Decoding that many takes a
-# few tenths of a second, in which no other request is answered.
+# Maximum number of commas and brackets, including those in strings. A full block of the smallest operations has a third as many. Decoding
+# that many takes a few tenths of a second, during which no other request is answered.
 MARKS_MAX = 6_000_000
-# Limits without local rights, which pushing blocks needs: enough for the largest transaction, or a batch of thousands of calls.
+# Limits for callers without local rights, who can't push blocks: sufficient for the largest transaction, or a batch of thousands of calls.
 REMOTE_SIZE_MAX = 4_000_000  # bytes
 REMOTE_MARKS_MAX = 200_000
 
-# Memory of an object, and of a member or array, in bytes.
+# Estimated memory of an object, and of a member or array, in bytes.
 OBJECT_SIZE, MEMBER_SIZE = 200, 80
 
-# Limits on an array that a refusal shows.
+# Limits for an array in the text of a refusal.
 SHOWN_MEMBERS_MAX = 1000
 SHOWN_SIZE_MAX = 4096  # characters
 
 NO_UTF8 = "The request is not valid UTF-8"
 LONG_DIGITS = 19
 _BLANK = b" \t\r\n"
-# Digits are mapped to zeros, to search for a run of zeros. A regular expression takes eight times as long.
+# Translates all digits to zeros, so that a long number is found as a run of zeros. A regular expression would take eight times as long.
 _DIGITS_AS_ZEROS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
 _LONG_NUMBER = b"0" * LONG_DIGITS
-# msgspec's error for bytes after a value; the number is one more than their position.
+# msgspec's error for bytes after the value. The number is their position plus one.
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)\Z")
 _decode = msgspec.json.Decoder().decode
 _skip = msgspec.json.Decoder(msgspec.Raw).decode
@@ -43,7 +43,7 @@ _too_deep = DEPTH_MAX.__lt__
 
 
 def read_json(body: bytes, is_local: bool = True) -> Any:
-    """Decode the first JSON value of a body.
+    """Decode the first JSON value in a body.
 
     Raises: ChainError if there is no valid value.
     """
@@ -63,23 +63,23 @@ def read_json(body: bytes, is_local: bool = True) -> Any:
 
 
 def size_max(is_local: bool) -> int:
-    """Return the size limit for the body of a request, in bytes."""
+    """Return the maximum size of a request body, in bytes."""
     return BODY_SIZE_MAX if is_local else REMOTE_SIZE_MAX
 
 
 def values_size(body: bytes) -> int:
-    """Estimate the memory of the decoded values of a body, in bytes. The worst bodies take little more.
+    """Estimate the memory of a body's decoded values, in bytes. Even the worst bodies need only a little more.
 
-    In a text with a character beyond the basic plane, every character takes four bytes.
+    In a string with a character beyond the basic multilingual plane, every character takes four bytes.
     """
     width = 1 if body.isascii() and b"\\u" not in body else 4
     return width * len(body) + MEMBER_SIZE * (body.count(b",") + body.count(b"[")) + OBJECT_SIZE * body.count(b"{")
 
 
 def size_limits(body: bytes, is_local: bool) -> int:
-    """Return how many commas and brackets a body may have.
+    """Return the maximum number of commas and brackets for a body.
 
-    Raises: Refused if it has more bytes than its sender may send.
+    Raises: Refused if the body has more bytes than its sender may send.
     """
     if is_local:
         return MARKS_MAX
@@ -93,19 +93,19 @@ def check_size(body: bytes) -> None:
     require(len(body) <= REMOTE_SIZE_MAX, text, condition=f"size <= {REMOTE_SIZE_MAX}", most=REMOTE_SIZE_MAX)
 
 
-def check_marks(body: bytes, most: int) -> None:
-    """Refuse a body with more than `most` commas and brackets, before it is decoded."""
-    if len(body) > most:
-        require(count_marks(body) <= most, "The request holds too many values", condition=f"commas + brackets <= {most}")
+def check_marks(body: bytes, marks_max: int) -> None:
+    """Refuse a body that has more than `marks_max` commas and brackets, before decoding it."""
+    if len(body) > marks_max:
+        require(count_marks(body) <= marks_max, "The request holds too many values", condition=f"commas + brackets <= {marks_max}")
 
 
 def count_marks(body: bytes) -> int:
-    """Return the number of commas and brackets."""
+    """Return the number of commas and brackets in a body."""
     return sum(map(body.count, (b",", b"[", b"]", b"{", b"}")))
 
 
 def check_depth(body: bytes) -> None:
-    """Refuse a body that is nested too deep. Like the reference, count all brackets, including those inside texts."""
+    """Refuse a body that is nested too deeply. As in the reference, brackets in strings count, too."""
     for start, end in (b"{}", b"[]"):
         if body.count(start) > DEPTH_MAX:
             depths = accumulate(_steps(body, start, end))
@@ -113,7 +113,7 @@ def check_depth(body: bytes) -> None:
 
 
 def _steps(body: bytes, start: int, end: int) -> memoryview:
-    """Return 1 for each opening bracket and -1 for each closing bracket, in order."""
+    """Return the bracket steps in order: 1 for each opening bracket, -1 for each closing bracket."""
     others = bytes(byte for byte in range(256) if byte not in (start, end))
     steps = bytes.maketrans(bytes((start, end)), b"\x01\xff")
     return memoryview(body.translate(steps, others)).cast("b")
@@ -130,7 +130,7 @@ def _without_rest(body: bytes) -> bytes:
 
 
 def _first_value(body: bytes, error: Exception) -> Any:
-    """Decode the first value of a body that can't be decoded as a whole because of `error`. Raises: ChainError if it is malformed."""
+    """Decode the first value in a body after decoding all of it raised `error`. Raises: ChainError if that value is malformed."""
     found = _TRAILING.search(str(error))
     if found is not None:
         return _decode(body[: int(found[1]) - 1])
@@ -140,13 +140,13 @@ def _first_value(body: bytes, error: Exception) -> Any:
 
 
 def _may_hold_long_number(body: bytes) -> bool:
-    """Whether a run of digits, in a text or not, is long enough for an integer that exceeds 64 bits."""
+    """Whether a body contains a run of digits, in a string or not, that is long enough for an integer of more than 64 bits."""
     return _LONG_NUMBER in body.translate(_DIGITS_AS_ZEROS)
 
 
 def _unreadable_integer(value: Any) -> ParseError | None:
-    """Return the refusal of the first integer that fits no 64-bit type, with the enclosing values as in the reference."""
-    # The path of the walk, from the outside in: each array or object, its members, and the index of the next member.
+    """Return the refusal of the first integer that fits no 64-bit type, with the enclosing values as in the reference. None if all fit."""
+    # The current path, outermost value first: each array or object, its members, and the index of the next member.
     path: list[tuple[Any, list[Any], int]] = [([value], [value], 0)]
     while path:
         value, members, begin = path.pop()
@@ -170,7 +170,7 @@ def _no_integer(value: int) -> ParseError:
 
 
 def _error_position(error: ParseError, value: Any, before: list[Any]) -> None:
-    """Add to a refusal that the value is in an array after these members, or in an object."""
+    """Add to a refusal that the value is in an object, or in an array after the members `before`."""
     if type(value) is list:
         error.frames.append(("Attempting to parse array ${array}", {"array": ReadSoFar(before)}))
     else:
@@ -178,9 +178,9 @@ def _error_position(error: ParseError, value: Any, before: list[Any]) -> None:
 
 
 class ReadSoFar(list[Any]):
-    """The members of an array before the refused one, printed as the reference prints JSON.
+    """The members of an array before the refused one, formatted as the reference prints JSON.
 
-    Empty if the text would exceed SHOWN_SIZE_MAX, where the reference prints all of it.
+    The text is empty if it would exceed SHOWN_SIZE_MAX; the reference prints it in full.
     """
 
     def __init__(self, members: list[Any]) -> None:
@@ -194,7 +194,7 @@ class ReadSoFar(list[Any]):
 
 
 def _is_longer(members: list[Any], size: int) -> bool:
-    """Whether members certainly print with more than `size` characters. Examines only as many members as that needs."""
+    """Whether the JSON of these members certainly has more than `size` characters. Examines no more members than necessary."""
     rest = [members]
     while rest and size >= 0:
         some = rest.pop()
@@ -214,7 +214,7 @@ def _is_longer(members: list[Any], size: int) -> bool:
 
 
 def _shown(value: Any) -> Any:
-    """Return a JSON value with numbers as the reference writes them: large and real numbers as texts."""
+    """Convert a JSON value to the reference's output form: large and real numbers become strings."""
     if type(value) is int:
         return json_int(value)
     if type(value) is float:

@@ -1,1 +1,1 @@
-"""JSON-RPC: dispatches requests to methods, and schedules their replies."""
+"""JSON-RPC: calls the methods that requests name, and schedules the replies."""

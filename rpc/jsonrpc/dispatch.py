@@ -1,6 +1,6 @@
-"""The JSON-RPC service: takes the bytes of a request and returns the bytes of the reply. Independent of the transport.
+"""The JSON-RPC service: takes the bytes of a request and returns the bytes of its reply. Independent of the transport.
 
-A call runs from reading the state to the encoded reply without a checkpoint, so every reply is consistent. Source: rpc-api.md §1.
+A call runs without a checkpoint from reading the state to encoding the reply, so that every reply is consistent. Source: rpc-api.md §1.
 """
 
 import time
@@ -41,28 +41,28 @@ from state.protocol.values.convert import json_int, to_object
 from state.protocol.work import ONE_CALL, TooMuchWork, Work
 from state.store.lazy.incremental import NotReady, ReadMode
 
-# Larger bodies are decoded one at a time, so that other requests wait for one of them. Decoding a body of this size takes some ms.
+# Larger bodies are decoded one at a time, so that other requests wait for at most one of them. Decoding a body of this size takes some ms.
 LARGE_SIZE_MIN = 250_000  # bytes
-# Larger bodies of a client whose allowance of refused work is used up are refused undecoded.
+# Larger bodies are refused undecoded if the client's allowance of refused work is used up.
 UNREAD_SIZE_MIN = 50_000  # bytes
-# Repetitions of a call that needs preparatory sorting. Then it sorts synchronously, since it could be NotReady again forever.
+# Maximum number of repetitions of a call that needs preparatory sorting. After these it sorts in one go, since it could be NotReady
+# forever.
 PREPARED_AGAIN_MAX = 100
 NO_SESSION = "this needs a WebSocket"
 
 
 def ignore_call(name: str, seconds: float, error: Exception | None) -> None:
-    """Observe nothing."""
+    """Do nothing: the default of `observe`."""
 
 
 class Service:
-    """Serves methods with their context objects (`state`, `processor`, ..., passed by name), in the spelling of one chain.
+    """Serves methods in the spelling of one chain. Their context objects (`state`, `processor`, ...) are passed by name.
 
-    `plugins` are the enabled plugins; None means all. `withheld` is the reason why `loopback_only` methods are not served at all; ""
-    to serve them to callers with local rights. `service`, `wire` and `spec` are context objects as well. `observe` is called after each
-    request, `foresee` with transactions that a batch will broadcast. `read_mode` is that of the state, for incremental reads; `work`
-    counts the work of calls, `allowances` limits the refused work of clients, and `memory` the memory of their requests.
-    With `elsewhere`, another process owns the chain and answers calls that need the owner. While the `gate` is closed, no call reads
-    the chain.
+    `plugins` are the enabled plugins; None means all. `withheld` is the reason why `loopback_only` methods are not served at all; "" serves
+    them to callers with local rights. `service`, `wire` and `spec` are context objects, too. `observe` is called after each request,
+    `foresee` with the transactions that a batch will broadcast. `read_mode` is that of the state, for incremental reads. `work` counts the
+    work of calls, `allowances` limits the refused work of clients, and `memory` the memory of their requests. If another process owns the
+    chain, `elsewhere` forwards calls that need the owner. While the `gate` is closed, no call reads the chain.
     """
 
     def __init__(
@@ -103,18 +103,18 @@ class Service:
 
     @property
     def is_free(self) -> bool:
-        """Whether the next request can be answered at once."""
+        """Whether the next request can run at once."""
         return self._scheduler.is_free
 
     async def in_turn(self, work: Callable[[], Value], address: str = "") -> Value:
-        """Run work that takes as long as a reply when it is scheduled among the requests of an address. Return its result."""
+        """Run other work of about a reply's duration, scheduled like a request of this address. Return its result."""
         return await self._scheduler.run(work, address)
 
     async def answer_in_turn(self, body: bytes, caller: Caller = ANYBODY) -> Reply:
-        """Do the same as `answer`, scheduled among all other requests.
+        """Return the reply as `answer` does, scheduled among all other requests.
 
-        Preparatory sorting is done in chunks, with other replies in between. A body that only callers with local rights may send is decoded
-        in a thread.
+        Preparatory sorting is done in chunks, with other replies in between. A body of a size that only callers with local rights may send
+        is decoded in a thread.
         """
         if len(body) > UNREAD_SIZE_MIN:
             try:
@@ -134,9 +134,9 @@ class Service:
             return await self._scheduler.run(answer, caller.queue)
 
     def answer(self, body: bytes, caller: Caller = ANYBODY, in_slices: bool = False) -> Reply:
-        """Return the reply to a request, or, for broadcasts and batches, an awaitable of it. Never raises.
+        """Return the reply to a request; for broadcasts and batches, an awaitable of the reply. Never raises.
 
-        With `in_slices`, a call that needs much sorting first returns an awaitable as well.
+        With `in_slices`, the result is also an awaitable if the call first needs much sorting.
         """
         try:
             request = read_json(body, not caller.why_not_local)
@@ -145,11 +145,11 @@ class Service:
         return self._answer(request, body, caller, in_slices)
 
     def refuse(self, error: Exception, body: bytes = b"") -> bytes:
-        """Return the error reply to a body that can't be decoded, or is refused undecoded."""
+        """Return the error reply to a body that can't be decoded or is refused undecoded."""
         return self._errors.rejected(error, body)
 
     def _answer(self, request: Any, body: bytes, caller: Caller, in_slices: bool) -> Reply:
-        """Return the reply to a decoded body."""
+        """Return the reply to the decoded request of a body."""
         if type(request) is list and len(request) > BATCH_MEMBERS_MAX:
             return self.refuse(Refused("A batch may have at most ${most} members", condition="size <= most", most=BATCH_MEMBERS_MAX))
         if request == []:
@@ -160,10 +160,10 @@ class Service:
             reply = self._batches.answer(request, caller)
         else:
             reply = self._one(request, caller, in_slices)
-        return reply if isinstance(reply, bytes) or caller.is_local else self._holding(values_size(body), caller, reply)
+        return reply if isinstance(reply, bytes) or caller.is_local else self._await_reserved(values_size(body), caller, reply)
 
-    async def _holding(self, size: int, caller: Caller, reply: Awaitable[bytes]) -> bytes:
-        """Await a reply, with `size` bytes, the decoded request, reserved for its caller meanwhile."""
+    async def _await_reserved(self, size: int, caller: Caller, reply: Awaitable[bytes]) -> bytes:
+        """Await a reply. Until then, reserve `size` bytes for the caller: the memory of the decoded request."""
         try:
             with self.memory.reserve(caller) as held:
                 held.add(size)
@@ -172,12 +172,12 @@ class Service:
             return self.refuse(error)
         finally:
             if isinstance(reply, Coroutine):
-                reply.close()  # unless it has run
+                reply.close()  # no effect if it has run
 
     def _one(self, request: Any, caller: Caller, in_slices: bool) -> Reply:
-        """Return the reply to one request: the checks of rpc-api.md §1.4 in order, then the call."""
+        """Do the checks of rpc-api.md §1.4 in order, then call the method. Return the reply."""
         if type(request) is not dict:
-            return self._no_object(request)
+            return self._refuse_non_object(request)
         request_id = request.get("id")
         if type(request_id) is not str:
             if type(request_id) is int:
@@ -210,7 +210,7 @@ class Service:
             return self._elsewhere(encoded(request), caller)
         return self._call(bound, (params, caller), request_id, request, in_slices and not bound.needs_session)
 
-    def _no_object(self, request: Any) -> bytes:
+    def _refuse_non_object(self, request: Any) -> bytes:
         try:
             to_object(request)
         except ChainError as error:
@@ -218,7 +218,7 @@ class Service:
         raise AssertionError("only objects are objects")
 
     def _call(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any, in_slices: bool) -> Reply:
-        """Call a method and return its reply; `given` are its params and caller.
+        """Call a method and return its reply. `given` has its params and caller.
 
         With `in_slices`, preparatory work is done in chunks between other replies.
         """
@@ -226,11 +226,11 @@ class Service:
             return self._wait(bound, given, request_id, request)
         try:
             return self._call_sync(bound, given, request_id, request, in_slices)
-        except NotReady as unsettled:
-            return self._prepare_and_call(unsettled, bound, given, request_id, request)
+        except NotReady as not_ready:
+            return self._prepare_and_call(not_ready, bound, given, request_id, request)
 
     def _call_sync(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any, in_slices: bool) -> bytes:
-        """Call a method that doesn't wait, and return its reply. Raises: NotReady if it needs preparatory work and `in_slices` is set."""
+        """Call a method that isn't async, and return its reply. Raises: NotReady if `in_slices` is set and it needs preparatory work."""
         caller = given[1]
         call = (self.read_mode.try_read, bound.call) if in_slices else (bound.call,)
         start = self._stopwatch()
@@ -250,20 +250,20 @@ class Service:
         return reply
 
     async def _prepare_and_call(
-        self, unsettled: NotReady, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any
+        self, not_ready: NotReady, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any
     ) -> bytes:
-        """Do the preparatory work of a call in chunks between other replies, then call it and return its reply."""
-        times = 0
+        """Do the preparatory work of a call in chunks between other replies, then repeat the call and return its reply."""
+        repetitions = 0
 
         def advance() -> bytes | None:
-            """Do one chunk; after the last one, repeat the call, which may need other work. Return None if there is more to do."""
-            nonlocal unsettled, times
+            """Do one chunk. After the last one, repeat the call, which may need more work. Return None if there is more work."""
+            nonlocal not_ready, repetitions
             try:
-                if unsettled.advance():
+                if not_ready.advance():
                     return None
-                return self._call_sync(bound, given, request_id, request, times < PREPARED_AGAIN_MAX)
+                return self._call_sync(bound, given, request_id, request, repetitions < PREPARED_AGAIN_MAX)
             except NotReady as another:
-                unsettled, times = another, times + 1
+                not_ready, repetitions = another, repetitions + 1
             except Exception as error:
                 return self._errors.failed(request_id, error, request)
             return None
@@ -274,13 +274,13 @@ class Service:
         return reply
 
     async def _wait(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any) -> bytes:
-        """Call a method that may wait, and return its reply."""
+        """Call an async method, and return its reply."""
         caller = given[1]
         await self.gate.wait_open()
         start = self._stopwatch()
         try:
             if bound.needs_caller:
-                # Before its arguments are converted.
+                # Refuses the call before its arguments are converted.
                 self._allowances.units_max(caller)
             reply = _result(request_id, await bound.call(*given))
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Eager start of awaitables that may block, since most of them complete without blocking."""
+"""Eager start of awaitables, since most of them complete without blocking."""
 
 from collections.abc import Awaitable, Generator
 from types import coroutine
@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 class Completed(Struct, Generic[Value], frozen=True):
-    """Result of an awaitable that did not block."""
+    """Result of an awaitable that completed without blocking."""
 
     value: Value
 
@@ -18,9 +18,9 @@ class Completed(Struct, Generic[Value], frozen=True):
 def start_eagerly(work: Awaitable[Value]) -> Completed[Value] | Awaitable[Value]:
     """Run an awaitable until it first blocks. Return its result, or an awaitable for the rest, which the task must await next.
 
-    So preparations that only blocking work needs, for example watching its client, can be made for that work alone.
+    The caller can thus do things that are needed only if the work blocks, for example watch the client's connection, in that case only.
 
-    The work may have entered cancel scopes and nurseries, which trio requires to be exited in reverse order. So the caller must not
+    The work may have entered cancel scopes and nurseries, which trio requires to be exited in reverse order. The caller must therefore not
     enter any before it awaits the rest. To cancel the rest, use a scope that was entered before the start.
     """
     steps = work.__await__()
@@ -33,7 +33,7 @@ def start_eagerly(work: Awaitable[Value]) -> Completed[Value] | Awaitable[Value]
 
 @coroutine
 def _resume(steps: Generator[Any, Any, Value], waited_for: Any) -> Generator[Any, Any, Value]:
-    """Relay traps of the work to trio, and trio's outcomes to the work. Errors are outcomes as well, so nothing is thrown."""
+    """Pass the work's traps to trio, and trio's outcomes to the work. Errors are outcomes as well, so nothing is thrown into it."""
     while True:
         outcome = yield waited_for
         try:

@@ -1,4 +1,4 @@
-"""Replies to requests that fail: invalid ones, unknown methods, refusals with explanations, and bugs. Source: rpc-api.md §1.4-§1.8."""
+"""Replies to failed requests: invalid requests, unknown methods, refusals with explanations, and bugs. Source: rpc-api.md §1.4-§1.8."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,20 +19,20 @@ REQUEST_LOGGED_MAX = 2000
 NOTHING_SENT = "send a JSON-RPC request by POST. /health shows the state of the node, and / the explorer unless it is off"
 
 RequestId = int | str | None
-# Called after each request with the method's name ("" if unknown), the seconds it took, and its error.
+# Called after each request with the method's name ("" if unknown), the duration in seconds, and the error.
 Observe = Callable[[str, float, Exception | None], None]
 _NO_REQUEST = errors.InvalidRequest()
 _log = Log("rpc")
 
 
 class ErrorReplies:
-    """Makes the replies to failed requests, in the spelling of one chain."""
+    """Makes the replies to failed requests in the spelling of one chain."""
 
     def __init__(self, registry: Registry, wire: Wire, clock: errors.Clock, explainer: Explainer | None, observe: Observe) -> None:
         self._registry, self._wire, self._clock, self._explainer, self._observe = registry, wire, clock, explainer, observe
 
     def failed(self, request_id: RequestId, error: Exception, request: Any) -> bytes:
-        """Return the reply to a call that raised."""
+        """Return the error reply to a call that raised `error`."""
         if isinstance(error, errors.PushFailed):
             said = errors.error_object(error.error, errors.SERVER_ERROR, self._wire, self._clock)
             if error.units:
@@ -64,8 +64,8 @@ class ErrorReplies:
         trx: SignedTransaction | None = None,
         unread: tuple[Any, bool] | None = None,
     ) -> bytes:
-        """Return the reply with this error object, with an explanation if the request broadcasts a transaction."""
-        # If it took too long before there was a transaction, parsing it again would take as long.
+        """Return the reply with an error object. If the request broadcasts a transaction, an explanation is added."""
+        # If it exceeded the work limit before the transaction was parsed, parsing it again would take as long.
         is_unread = trx is None and isinstance(error, TooMuchWork)
         if self._explainer is not None and not is_unread and not isinstance(error, errors.RefusedTooOften):
             given, is_legacy = (unread or self._transaction_of(request)) if trx is None else (None, False)
@@ -82,48 +82,48 @@ class ErrorReplies:
         return error_reply(request_id, said)
 
     def _transaction_of(self, request: Any) -> tuple[Any, bool]:
-        """Return the JSON of the transaction that a request broadcasts, or None, and whether it has the condenser's form."""
+        """Return the JSON of the transaction that a request broadcasts (None for others), and whether it has the condenser's form."""
         found = self._registry.transaction_of(request)
         return (None, False) if found is None else (found[0][found[1]], found[2])
 
     def refused(self, request_id: RequestId, error: ChainError, code: int, **members: Any) -> bytes:
-        """Return the reply to a refused request, with additional members of `error.data`."""
+        """Return the reply to a refused request, with more members of `error.data`."""
         said = errors.error_object(error, code, self._wire, self._clock)
         said["data"].update(members)
         return error_reply(request_id, said)
 
     def not_found(self, request_id: RequestId, path: Path, caller: Caller) -> bytes:
-        """Return the reply to an unknown name, with the closest known names, or the reason why it is not served."""
+        """Return the reply to an unknown method name, with the closest existing names, or the reason why the method isn't served."""
         rights = caller.is_local, caller.session is not None
         error = self._registry.not_found(path, rights)
         self._observe("", 0.0, error)
         return self.refused(request_id, error, errors.DISPATCH_ERROR, **self._registry.suggestion(path, rights))
 
     def hidden(self, request_id: RequestId, bound: BoundMethod, rights: Rights, why: str) -> bytes:
-        """Return the reply to a caller without access to a method: the method is unknown, and the hint names the missing right."""
+        """Return the reply to a caller who may not use a method: that of an unknown method, with a hint about the missing right."""
         error = self._registry.not_found(tuple(bound.name.split(".")), rights)
         self._observe(bound.name, 0.0, error)
         return self.refused(request_id, error, errors.DISPATCH_ERROR, hint=why)
 
     def malformed(self, request_id: RequestId, code: int, message: str) -> bytes:
-        """Return the reply to an invalid request."""
+        """Return the reply to a request that isn't valid JSON-RPC."""
         self._observe("", 0.0, _NO_REQUEST)
         return error_reply(request_id, errors.plain_error(code, message))
 
     def rejected(self, error: Exception, body: bytes, code: int = errors.SERVER_ERROR) -> bytes:
-        """Return the reply to a body or request that is refused before its method is known."""
+        """Return the reply to a body or request that is refused before its method is determined."""
         self._observe("", 0.0, error)
         if not isinstance(error, ChainError):
             return self.bug(None, error, body)
         return self.refused(None, error, code, **({"hint": NOTHING_SENT} if isinstance(error, EndOfFile) else {}))
 
     def bug(self, request_id: RequestId, error: Exception, request: Any) -> bytes:
-        """Log an unexpected error with its request, and return a reply without details."""
+        """Log an unexpected error with its request. Return a reply without details."""
         shown = request if isinstance(request, bytes) else encoded(request)
         _log.error("request failed", request=shown[:REQUEST_LOGGED_MAX].decode("utf-8", "replace"), exc_info=error)
         return error_reply(request_id, errors.internal_error())
 
 
 def error_reply(request_id: RequestId, error: dict[str, Any]) -> bytes:
-    """Return the reply with this error object."""
+    """Encode the reply with this error object."""
     return encoded({"jsonrpc": "2.0", "error": error, "id": request_id})

@@ -1,4 +1,4 @@
-"""Fair queueing by client address, round-robin, so that one client's backlog doesn't delay others."""
+"""Round-robin queueing by client address, so that one client's backlog doesn't delay other clients."""
 
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 
 
 class FairQueue(Generic[Item]):
-    """Queue of items by client address ("" for the node itself). Takes the oldest item of each address, round-robin."""
+    """Queue of items by client address ("" for the node itself). Addresses take turns; items of the same address stay in order."""
 
     def __init__(self) -> None:
         self._queues: OrderedDict[str, deque[Item]] = OrderedDict()
@@ -22,7 +22,7 @@ class FairQueue(Generic[Item]):
         return self._length
 
     def put(self, item: Item, address: str = "") -> None:
-        """Add an item."""
+        """Append an item to the queue of an address."""
         queue = self._queues.get(address)
         if queue is None:
             queue = self._queues[address] = deque()
@@ -30,7 +30,7 @@ class FairQueue(Generic[Item]):
         self._length += 1
 
     def take(self) -> Item | None:
-        """Remove and return the next item, or None."""
+        """Remove and return the next item; None if the queue is empty."""
         if not self._queues:
             return None
         self._length -= 1
@@ -42,14 +42,14 @@ class FairQueue(Generic[Item]):
 
 
 class _Waiter(Struct, eq=False):
-    """A task that waits for a slot; skipped if it has gone."""
+    """A task that waits for a slot. It is skipped if it has stopped waiting."""
 
     admitted: trio.Event
     has_gone: bool = False
 
 
 class FairLimiter:
-    """Capacity limiter with `places` slots, which waiting tasks get in fair order by address."""
+    """Capacity limiter with `places` slots. Waiting tasks get slots round-robin by address."""
 
     def __init__(self, places: int) -> None:
         self._free = places
@@ -61,12 +61,12 @@ class FairLimiter:
         return not self._free
 
     def enter_nowait(self) -> None:
-        """Take a free slot."""
+        """Acquire a slot, one of which must be free."""
         assert self._free, "a slot is free"
         self._free -= 1
 
     async def enter(self, address: str) -> None:
-        """Wait for a slot for this address, and take it. A checkpoint only if it has to wait."""
+        """Acquire a slot for an address, waiting if none is free. This is a checkpoint only if it waits."""
         if self._free:
             self._free -= 1
             return
@@ -82,7 +82,7 @@ class FairLimiter:
 
     @asynccontextmanager
     async def place(self, address: str) -> AsyncIterator[None]:
-        """Hold a slot within the context."""
+        """Context manager that holds a slot."""
         await self.enter(address)
         try:
             yield
@@ -90,7 +90,7 @@ class FairLimiter:
             self.leave()
 
     def leave(self) -> None:
-        """Release a slot."""
+        """Release a slot to the next waiting task."""
         while (waiter := self._waiting.take()) is not None:
             if not waiter.has_gone:
                 waiter.admitted.set()

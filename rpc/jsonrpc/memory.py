@@ -1,8 +1,8 @@
 """Limits the memory that clients use in the node: received bodies, their decoded values, partial replies of batches, and unsent replies.
 
-All callers without local rights share one limit, those with local rights another. An address may use as much as is left free, and a small
-amount in any case. If there is no room for a request, a connection of an address with larger usage is evicted, unless the node is working
-for it.
+All callers without local rights share one limit, and those with local rights share another. An address may use at most as much as then
+remains free, and a small amount in any case. If a request doesn't fit, a connection of an address with larger usage is evicted, unless one
+of its requests is in progress.
 """
 
 from collections.abc import Callable
@@ -11,40 +11,40 @@ from typing import Protocol
 from rpc.caller import Caller
 from state.protocol.errors import Refused
 
-# Estimated bytes of memory.
+# Limits in bytes of estimated memory.
 REMOTE_SIZE_MAX, LOCAL_SIZE_MAX = 128 * 2**20, 1_000_000_000
-# Extra bytes for addresses that use at most LITTLE_SIZE, enough for all open requests.
+# Additional bytes for addresses that use at most LITTLE_SIZE, sufficient for all open requests.
 KEPT_SIZE, LITTLE_SIZE = 32 * 2**20, 32 * 2**10
 
 
 class Connection(Protocol):
-    """A connection: the number of its requests in progress, and the function that closes it."""
+    """A connection, with the number of its requests in progress and a function that aborts it."""
 
-    working: int
+    requests_in_progress: int
     abort: Callable[[], None]
 
 
 class Overloaded(Refused):
-    """The memory limit of an address is reached."""
+    """Raised when an address has reached its memory limit."""
 
 
 class MemoryLimiter:
-    """Memory limits of all requests, each of which has a `MemoryReservation`."""
+    """The memory limits for all requests, each of which gets a `MemoryReservation`."""
 
     def __init__(self, remote_size_max: int = REMOTE_SIZE_MAX, local_size_max: int = LOCAL_SIZE_MAX) -> None:
         self._remote, self._local = _Pool(remote_size_max), _Pool(local_size_max)
 
     def reserve(self, caller: Caller, connection: Connection | None = None) -> "MemoryReservation":
-        """Return an empty reservation for a request. Without a connection it can't be evicted."""
+        """Return an empty reservation for a request. Without a connection, it can't be evicted."""
         return MemoryReservation(self._local if caller.is_local else self._remote, caller.address, connection)
 
     def used(self) -> dict[str, tuple[int, int]]:
-        """Return the total usage and limit in bytes, with and without local rights, by the names of metrics."""
+        """Return total usage and limit in bytes, with and without local rights, keyed by the metrics' names."""
         return {"bytes": (self._local.size, self._local.size_max), "remote_bytes": (self._remote.size, self._remote.size_max)}
 
 
 class MemoryReservation:
-    """Memory reserved for a request, in bytes. As a context manager, it releases everything at the end."""
+    """The memory reserved for a request, in bytes. Its context manager releases all of it on exit."""
 
     def __init__(self, pool: "_Pool", address: str, connection: Connection | None) -> None:
         self.address, self.connection, self.size = address, connection, 0
@@ -57,18 +57,18 @@ class MemoryReservation:
         self.release()
 
     def add(self, size: int) -> None:
-        """Reserve `size` more bytes. Raises: Overloaded if there is no room."""
+        """Reserve `size` more bytes. Raises: Overloaded if they don't fit."""
         self._pool.make_room(self, size)
         self._pool.count(self, size)
 
     def release(self) -> None:
-        """Release everything."""
+        """Release all reserved memory."""
         if self.size:
             self._pool.count(self, -self.size)
 
 
 class _Pool:
-    """All reservations under one limit."""
+    """The reservations that share one limit."""
 
     def __init__(self, size_max: int) -> None:
         self.size, self.size_max = 0, size_max
@@ -76,12 +76,12 @@ class _Pool:
         self._held: dict[MemoryReservation, None] = {}
 
     def count(self, held: MemoryReservation, size: int) -> None:
-        """Add `size` to a reservation."""
+        """Change a reservation by `size` bytes, and with it the totals."""
         held.size += size
         self.size += size
-        here = self._sizes.get(held.address, 0) + size
-        if here:
-            self._sizes[held.address] = here
+        usage = self._sizes.get(held.address, 0) + size
+        if usage:
+            self._sizes[held.address] = usage
         else:
             self._sizes.pop(held.address, None)
         if held.size:
@@ -90,15 +90,15 @@ class _Pool:
             self._held.pop(held, None)
 
     def make_room(self, held: MemoryReservation, size: int) -> None:
-        """Evict connections until a request may have `size` more bytes. Raises: Overloaded if that is not possible."""
-        while not self._has_room(here := self._sizes.get(held.address, 0) + size, size):
-            connection = self._eviction_candidate(held, here)
+        """Evict connections until `size` more bytes fit for a reservation. Raises: Overloaded if that is impossible."""
+        while not self._has_room(usage := self._sizes.get(held.address, 0) + size, size):
+            connection = self._eviction_candidate(held, usage)
             if connection is None:
                 raise Overloaded(
                     "The requests and unsent replies of this address would use ${held} bytes of memory, and an address may use as much as "
                     "is free: ${all} of ${max} bytes are in use. Send less at once, take the replies, and try again",
                     condition="held <= free",
-                    held=here,
+                    held=usage,
                     all=self.size,
                     max=self.size_max,
                 )
@@ -106,18 +106,18 @@ class _Pool:
                 one.release()
             connection.abort()
 
-    def _has_room(self, here: int, size: int) -> bool:
-        """Whether an address may reserve `size` more bytes, after which it would have `here`."""
+    def _has_room(self, usage: int, size: int) -> bool:
+        """Whether `size` more bytes fit for an address that would then use `usage` bytes."""
         free = self.size_max - self.size - size
-        return here <= free or (here <= LITTLE_SIZE and free >= -KEPT_SIZE)
+        return usage <= free or (usage <= LITTLE_SIZE and free >= -KEPT_SIZE)
 
-    def _eviction_candidate(self, newcomer: MemoryReservation, here: int) -> Connection | None:
-        """Return the connection to evict: the oldest of the address with the largest usage above `here`, or of the newcomer's own."""
-        most, found = 0, None
+    def _eviction_candidate(self, newcomer: MemoryReservation, usage: int) -> Connection | None:
+        """Return the oldest connection of the address with the largest usage above `usage`, or of the newcomer's own address."""
+        largest, found = 0, None
         for held in self._held:
             size = self._sizes[held.address]
-            if held.connection is None or held.connection is newcomer.connection or held.connection.working or size <= most:
+            if held.connection is None or held.connection is newcomer.connection or held.connection.requests_in_progress or size <= largest:
                 continue
-            if size > here or held.address == newcomer.address:
-                most, found = size, held.connection
+            if size > usage or held.address == newcomer.address:
+                largest, found = size, held.connection
         return found

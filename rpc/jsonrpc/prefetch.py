@@ -1,4 +1,4 @@
-"""Parses the transactions that a batch will broadcast ahead of their calls, so that other processes recover their keys meanwhile.
+"""Parses the transactions of a batch's broadcasts ahead of the calls, so that other processes can recover their keys in the meantime.
 
 The calls then run one after another, with the same results as without prefetching.
 """
@@ -11,20 +11,20 @@ from rpc.jsonrpc.registry import Registry
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedTransaction, Wire
 
-# Smaller batches gain too little.
+# In smaller batches prefetching gains too little.
 BATCH_MIN = 8
-# Members that are prefetched together. If a batch ends early, that work is wasted.
+# Number of requests prefetched at once. If a batch is aborted, this work is wasted.
 MEMBERS_MAX = 64
 
 
 class BroadcastPrefetcher:
-    """Parses the transactions of calls, stores them in the calls' params, and passes them to the key recovery."""
+    """Parses the transactions of calls, stores them in the calls' params, and passes them to the key recovery workers."""
 
     def __init__(self, registry: Registry, wire: Wire, recover: Callable[[list[SignedTransaction]], None]) -> None:
         self._registry, self._wire, self._recover = registry, wire, recover
 
     def prefetch(self, requests: list[Any]) -> None:
-        """Parse the transactions that these requests broadcast. Other requests stay unchanged."""
+        """Parse the transactions that these requests broadcast. Other requests are skipped."""
         found = []
         for request in requests:
             place = self._registry.transaction_of(request)

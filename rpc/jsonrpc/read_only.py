@@ -1,4 +1,4 @@
-"""Answers reads in the standby, a forked copy of the process without an event loop."""
+"""Answers reads in the standby: a forked copy of the process, without an event loop."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from rpc.json.reader import read_json
 from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.eager import Completed, start_eagerly
 
-# Members of a batch. While the standby answers one, it answers no other request, and doesn't notice the end of the process.
+# Maximum size of a batch. While the standby answers a batch, it answers nothing else and can't detect that the main process has ended.
 MEMBERS_MAX = 20
 
 
 def answer_read(service: Service, body: bytes, caller: Caller) -> bytes:
-    """Return the reply to a request that only reads the chain; b"" for requests that change it, that concern the process or a session, and
-    for large batches.
+    """Return the reply to a request that only reads the chain. Return b"" for other requests and for large batches: for those that change
+    the chain, and for those about the process or a session.
     """
     try:
         request: Any = read_json(body, caller.is_local)

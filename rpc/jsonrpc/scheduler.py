@@ -1,4 +1,4 @@
-"""Schedules replies among the other tasks of the node. Each reply is one uninterrupted run, between the jobs that change the chain."""
+"""Schedules replies among the other tasks of the node. Each reply runs uninterrupted, between the jobs that change the chain."""
 
 from collections.abc import Awaitable, Callable
 from time import perf_counter
@@ -11,21 +11,21 @@ from rpc.jsonrpc.fair_queue import FairLimiter
 
 REPLIES_SECONDS_MAX = 0.01
 
-# Enough for a due timer to wake the producer, for the producer to submit a block, and for the processor to apply it.
+# Sufficient for a timer to wake the producer, for the producer to submit a block, and for the processor to apply it.
 CHECKPOINTS = 3
 
 Value = TypeVar("Value")
-# Returns a monotonic time in seconds.
+# A function that returns a monotonic time in seconds.
 Stopwatch = Callable[[], float]
-# Answers a request of a caller in another process.
+# A function that returns the reply of another process to a request of a caller.
 AnswerElsewhere = Callable[[bytes, Caller], Awaitable[bytes]]
 
 
 class ReadGate:
-    """Gate for reads: closed while a job that changes the chain is paused in the middle. Tasks that read the chain wait until it is open.
+    """Gate for reads: closed while a job that changes the chain is interrupted. Tasks that read the chain wait until the gate opens.
 
-    `standby` answers reads meanwhile in a forked copy of the process, which has the chain as it was before the job; None if there is
-    none. It takes the body and caller of a request, and returns b"" for a request that it can't answer.
+    While it is closed, `standby` can answer reads in a forked copy of the process, which has the chain as of before the job. It takes the
+    body and caller of a request, and returns b"" if it can't answer. It is None if there is no such process.
     """
 
     def __init__(self) -> None:
@@ -35,30 +35,30 @@ class ReadGate:
         self._changed = trio.Event()
 
     def close(self) -> None:
-        """Block reads."""
+        """Close the gate: tasks that read the chain wait."""
         self.is_closed = True
 
     def open(self) -> None:
-        """Admit reads, and drop the standby."""
+        """Open the gate to reads, and drop the standby."""
         self.is_closed, self.standby = False, None
         self._wake()
 
     def leave_unattended(self) -> None:
-        """Open the gate for good, in the standby, which has no event loop and answers one request at a time."""
+        """Open the gate permanently. For the standby itself, which has no event loop and answers one request at a time."""
         self.is_closed, self.is_unattended = False, True
 
     def set_standby(self, standby: AnswerElsewhere | None) -> None:
-        """Set or remove the standby, which answers reads until the gate is open."""
+        """Set or remove the standby that answers reads while the gate is closed."""
         self.standby = standby
         self._wake()
 
     async def wait_open(self) -> None:
-        """Wait until the gate is open. No checkpoint if it already is."""
+        """Wait until the gate is open. This is a checkpoint only if it waits."""
         while self.is_closed:
             await self._changed.wait()
 
     async def answer(self, body: bytes, caller: Caller) -> bytes:
-        """Return the reply of the standby; or b"" once the gate is open, if the standby has none."""
+        """Return the reply of the standby. If the standby can't answer, wait until the gate is open and return b""."""
         while self.is_closed and self.standby is None:
             await self._changed.wait()
         reply = b"" if self.standby is None else await self.standby(body, caller)
@@ -75,10 +75,10 @@ ALWAYS_OPEN = ReadGate()
 
 
 class ReplyScheduler:
-    """Runs replies one at a time while the gate is open, in fair order by client address, and in request order within an address.
+    """Runs replies one at a time while the gate is open: round-robin by client address, and in request order within an address.
 
-    After replies have run for REPLIES_SECONDS_MAX in total, all other ready tasks run. So a new block waits at most for the current
-    reply and for that time, regardless of the number of connections and requests.
+    After replies have run for REPLIES_SECONDS_MAX in total, all other ready tasks run. A new block therefore waits at most for that time
+    and the current reply, regardless of the number of connections and requests.
     """
 
     def __init__(self, stopwatch: Stopwatch = perf_counter, gate: ReadGate | None = None) -> None:
@@ -93,9 +93,9 @@ class ReplyScheduler:
         return not (self._limiter.is_full or self.gate.is_closed)
 
     async def run(self, work: Callable[[], Value], address: str = "", instead: Callable[[], Awaitable[Value]] | None = None) -> Value:
-        """Run `work` when it is scheduled, and return its result. A checkpoint only if it waits for others, or yields to them.
+        """Run `work` when its turn comes, and return its result. This is a checkpoint only if it waits or yields to other tasks.
 
-        While the gate is closed, `instead` can supply the value; a false value means none, once the gate is open.
+        While the gate is closed, `instead` is called to get the result without `work`. It returns a false value if it has none.
         """
         is_held = self._limiter.is_full or self.gate.is_closed
         if is_held and (found := await self._wait(address, instead)):
@@ -104,7 +104,8 @@ class ReplyScheduler:
             start = self._stopwatch()
             value = work()
             if self._is_used_up(self._stopwatch() - start):
-                # No other task has run so far, so the slot is taken only now. Taking it costs as much time as the rest of this function.
+                # No other task has run yet, so the slot is acquired only now. Acquiring it earlier would double the time that this function
+                # takes.
                 if not is_held:
                     self._limiter.enter_nowait()
                     is_held = True
@@ -115,7 +116,7 @@ class ReplyScheduler:
         return value
 
     async def _wait(self, address: str, instead: Callable[[], Awaitable[Value]] | None) -> Value | None:
-        """Wait for the slot, while the gate is open. While it is closed no task holds the slot, so `instead` can answer all that wait."""
+        """Wait for the slot and an open gate. Return the result of `instead` if it has one while the gate is closed, else None."""
         self.gate.waiting_reads += 1
         try:
             while True:
@@ -130,12 +131,12 @@ class ReplyScheduler:
             self.gate.waiting_reads -= 1
 
     async def charge(self, seconds: float) -> None:
-        """Count the time of a reply that ran unscheduled. A checkpoint if it is time to yield to other tasks."""
+        """Add the duration of a reply that ran unscheduled. Yield to other tasks if their turn has come, which is a checkpoint."""
         if self._is_used_up(seconds):
             await yield_to_others()
 
     def _is_used_up(self, seconds: float) -> bool:
-        """Count seconds, and return whether it is time to yield to other tasks, which restarts the count."""
+        """Add a duration. Return whether it is time to yield to other tasks, and if so reset the total."""
         self._seconds += seconds
         if self._seconds <= REPLIES_SECONDS_MAX:
             return False
@@ -144,6 +145,6 @@ class ReplyScheduler:
 
 
 async def yield_to_others() -> None:
-    """Let all other ready tasks run."""
+    """Run all other ready tasks, by a few checkpoints."""
     for _ in range(CHECKPOINTS):
         await trio.lowlevel.checkpoint()

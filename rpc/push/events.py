@@ -1,4 +1,4 @@
-"""Events of a followed chain, and their encoding as lines of JSON: the packed form of a block stream.
+"""Events of a followed chain, and their encoding as JSON lines: the packed format of block streams.
 
 A node sends these lines to its replicas (docs/push.md), directly or through a broker, and to its reader processes.
 """
@@ -14,19 +14,19 @@ from state.chain.state_edits import StateEdit, read_edit, write_edit
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.integers import UINT32_MAX
 
-# Commas of a line, mostly those of edits. A block has at most a hundred thousand.
+# Commas in a line, which mostly separate state edits. A block has at most a hundred thousand edits.
 COMMAS_MAX = 500_000
 
-# Bounds for values in lines from other nodes.
+# Limits for values in lines from other nodes.
 Number = Annotated[int, Meta(ge=0, le=UINT32_MAX)]
 Word = Annotated[str, Meta(max_length=200)]
 
 
 class NewBlock(Struct, frozen=True):
-    """A block of the other node's main branch.
+    """A block of the sender's main branch.
 
-    `edits` are all state edits made with the block so far. If the block, which is then the head, gets another edit, it is sent again.
-    `accepted` are the positions of its transactions that were accepted without the signatures they need (impersonation).
+    `edits` are all state edits made with the block so far. If it is the head block and gets another edit, the block is sent again.
+    `accepted` are the indices of its transactions that were accepted without the signatures they need (impersonation).
     """
 
     number: int
@@ -37,24 +37,24 @@ class NewBlock(Struct, frozen=True):
 
 
 class BlocksRemoved(Struct, frozen=True):
-    """The blocks from `first` to `last` left the main branch. Their replacements follow, if there are any."""
+    """The blocks from `first` to `last` left the main branch. The blocks that replace them follow, if there are any."""
 
     first: Number
     last: Number
 
 
 class Heartbeat(Struct, frozen=True):
-    """The head number of the other node. Stale if the sender can't say whether newer blocks exist."""
+    """The sender's head number. `is_stale` means that newer blocks may exist that the sender doesn't have."""
 
     head: int
     is_stale: bool = False
 
 
 class StreamHeader(Struct, frozen=True, kw_only=True):
-    """The first line of a stream: identifies the chain, and gives its position as far as the sender knows it.
+    """The first line of a stream. It identifies the sender's chain and contains its current position.
 
     `genesis` is a fingerprint of the genesis block's contents. `edits` is a fingerprint of the state edits before the first block of the
-    stream, "" without any. The sender doesn't know the edits of blocks up to `unknown_until`.
+    stream, "" if there are none. The sender doesn't have the edits of blocks up to number `unknown_until`.
     """
 
     name: Word = ""
@@ -70,7 +70,7 @@ class StreamHeader(Struct, frozen=True, kw_only=True):
 
 
 class StreamEnd(Struct, frozen=True):
-    """The last line of a stream, with the reason why it ends."""
+    """The last line of a stream, with the reason why the stream ends."""
 
     reason: str
 
@@ -80,7 +80,7 @@ Item = Event | Heartbeat | StreamHeader | StreamEnd
 
 
 class _Line(Struct, omit_defaults=True):
-    """The members of all lines. The first member present of `block`, `chain`, `undone`, `head` and `error` selects the type."""
+    """Union of the members of all line types. The first present one of `block`, `chain`, `undone`, `head` and `error` selects the type."""
 
     block: Number | None = None
     id: str = ""
@@ -98,14 +98,14 @@ _DECODER = msgspec.json.Decoder(_Line)
 
 
 def new_block(chain: Chain, block: SignedBlock) -> NewBlock:
-    """Return the event of a block on the main branch of a chain."""
+    """Return the event for a block on the main branch of a chain."""
     sidecars = chain.sidecars
     packed = chain.state.wire.pack_block(block)
     return NewBlock(block.number, block.id, packed, sidecars.edits_of(block.id), sidecars.accepted_of(block.id))
 
 
 def encode_line(item: Item) -> bytes:
-    """Encode a value as a line, without the line feed."""
+    """Encode an event as a JSON line, without the line feed."""
     match item:
         case NewBlock():
             edits = [Raw(write_edit(edit)) for edit in item.edits]
@@ -122,9 +122,9 @@ def encode_line(item: Item) -> bytes:
 
 
 def decode_line(data: bytes) -> Item:
-    """Decode a line. Raises: ValueError if the line is malformed or too large."""
+    """Decode a JSON line. Raises: ValueError if the line is malformed or too large."""
     if data.count(b",") > COMMAS_MAX:
-        raise ValueError("it holds too much")
+        raise ValueError("it is too large")
     try:
         line = _DECODER.decode(data)
         if line.block is not None:
@@ -140,4 +140,4 @@ def decode_line(data: bytes) -> Item:
         return Heartbeat(line.head, line.stale)
     if line.error is not None:
         return StreamEnd(line.error)
-    raise ValueError("it says nothing")
+    raise ValueError("it has no known member")

@@ -1,4 +1,4 @@
-"""The header of a packed block stream, and the fingerprints by which two nodes detect whether they have the same chain."""
+"""The header of a packed block stream, and fingerprints with which two nodes compare their chains."""
 
 from hashlib import sha256
 
@@ -10,7 +10,7 @@ from state.protocol.transaction import block_number
 
 
 def stream_header(chain: Chain, first: int) -> StreamHeader:
-    """Return the header of a stream whose first block is `first`."""
+    """Return the header of a stream that starts at block `first`."""
     spec, props, started = chain.state.spec, chain.state.props, chain.started_at
     is_unknown = bool(started and chain.sidecars.is_changed_by_hand and not edits_fingerprint(chain, started))
     return StreamHeader(
@@ -28,7 +28,7 @@ def stream_header(chain: Chain, first: int) -> StreamHeader:
 
 
 def edits_fingerprint(chain: Chain, last: int) -> str:
-    """Return a fingerprint of the state edits on the main branch up to block `last`; "" without edits."""
+    """Return a fingerprint of the state edits on the main branch up to block `last`; "" if there are none."""
     edits = chain.sidecars.edits
     edited = [block_id for block_id in sorted(edits) if _is_before(chain, block_id, last)]
     lines = [block_id.hex().encode() + b" ".join(map(write_edit, edits[block_id])) for block_id in edited]
@@ -36,12 +36,12 @@ def edits_fingerprint(chain: Chain, last: int) -> str:
 
 
 def genesis_fingerprint(spec: ChainSpec) -> str:
-    """Return a fingerprint of the genesis, which distinguishes chains with the same id."""
+    """Return a fingerprint of the genesis state, which distinguishes chains with the same id."""
     return sha256(repr(spec.genesis).encode()).hexdigest()[:32]
 
 
 def _is_before(chain: Chain, block_id: bytes, last: int) -> bool:
-    """Whether a block is on the main branch, and its number is at most `last`."""
+    """Whether a block is on the main branch and its number is at most `last`."""
     number = block_number(block_id)
     block = chain.block_by_number(number) if number <= last else None
     return block is not None and block.id == block_id

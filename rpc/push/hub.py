@@ -1,7 +1,7 @@
 """Publishes chain events to subscriptions and block streams.
 
-It is attached to the chain only while there is a subscription or stream. Each JSON text is encoded once for all of them, in the task
-that changes the chain; the tasks of the connections send it.
+The hub is attached to the chain only while there is a subscription or a stream. The task that changes the chain encodes each JSON text once
+for all of them; the tasks of the connections send it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +23,7 @@ from rpc.push.session import ENTRY_SIZE, FULL, Session, SharedNotice, Subscripti
 from rpc.push.stream import BlockStream
 from rpc.records.blocks import block_json
 from rpc.records.history import AppliedOperationRecord
-from rpc.records.large_blocks import LARGE_SIZE, SLICE_UNITS, in_slices, large_blocks
+from rpc.records.large_blocks import LARGE_SIZE, SLICE_UNITS, encode_in_steps, large_blocks
 from state.chain.chain import Chain
 from state.chain.head_change import HeadChange
 from state.chain.state_edits import StateEdit
@@ -34,16 +34,16 @@ from state.protocol.values.integers import WORD32
 from state.protocol.values.text import time_text
 from state.tables import State
 
-# Thousands of blocks can become irreversible at once. The notices of the rest follow at the next head changes.
+# Thousands of blocks can become irreversible at once. The remaining notices follow at the next head changes.
 IRREVERSIBLE_AT_ONCE_MAX = 100
-# All queued notices, in bytes. A text in several queues counts once.
+# Total size of all queued notices, in bytes. A text that is in several queues counts once.
 HELD_SIZE_MAX = 128_000_000
-# The JSON of the newest blocks is cached for the streams that have yet to read them.
+# The JSON of the newest blocks is cached for streams that haven't read them yet.
 TEXTS_KEPT_MAX = 64  # blocks
 TEXTS_KEPT_SIZE_MAX = 16_000_000  # bytes
 
 STOPPING = "the node is stopping"
-BROKEN = "the node could not make a notice; its log says why"
+BROKEN = "the node could not make a notice, see its log"
 
 _OF_OPERATIONS = (Topic.operations,)
 _OF_TRANSACTIONS = (Topic.transactions, Topic.pending)
@@ -51,7 +51,7 @@ _log = Log("push")
 
 
 class Hub:
-    """All subscriptions and streams of a node.
+    """Publishes the events of one chain to all subscriptions and streams of a node.
 
     `clock` returns milliseconds since 1970. `is_stale` returns whether newer blocks may exist that this node doesn't have.
     """
@@ -61,14 +61,14 @@ class Hub:
         self._wire = chain.state.wire
         self._show_operation = RecordEncoder(self._wire, APPBASE).by(AppliedOperationRecord)
         self._subscriptions: dict[Topic, dict[Subscription, None]] = {kind: {} for kind in Topic}
-        # Subscriptions to operations, by each account of their filter.
+        # Subscriptions to operations, keyed by each account of their filter.
         self._by_account: dict[str, dict[Subscription, None]] = {}
         self._of_all_accounts: dict[Subscription, None] = {}
         self._streams: set[BlockStream] = set()
         self._packed_streams: set[BlockStream] = set()
-        # By block id: the edits and accepted transactions that the line shows, and the line.
+        # By block id: the edits and the indices of accepted transactions that the line contains, and the line.
         self._packed_lines: dict[bytes, tuple[object, bytes]] = {}
-        # Called with each refusal as JSON.
+        # Called with each refusal, encoded as JSON.
         self.on_refusal: Callable[[bytes], None] | None = None
         self._collector = OperationCollector(chain.state)
         self._is_watching = False
@@ -95,36 +95,36 @@ class Hub:
         return Session(self, take, give_back)
 
     def add(self, subscription: Subscription) -> None:
-        """Start sending notices to a subscription."""
+        """Register a subscription, so that it gets the notices of its topic."""
         kind = subscription.kind
         before = self._counts()
         self._subscriptions[kind][subscription] = None
         if kind is Topic.operations:
-            for subscriptions in self._places(subscription):
+            for subscriptions in self._indexes_of(subscription):
                 subscriptions[subscription] = None
         self._attach(before)
 
     def remove(self, subscription: Subscription) -> None:
-        """Stop sending notices to a subscription."""
+        """Unregister a subscription, so that it gets no more notices."""
         kind = subscription.kind
         before = self._counts()
         del self._subscriptions[kind][subscription]
         if kind is Topic.operations:
-            for subscriptions in self._places(subscription):
+            for subscriptions in self._indexes_of(subscription):
                 del subscriptions[subscription]
             for name in subscription.filter.accounts:
                 if not self._by_account[name]:
                     del self._by_account[name]
         self._attach(before)
 
-    def _places(self, subscription: Subscription) -> list[dict[Subscription, None]]:
-        """Return the lookup dicts that hold a subscription to operations."""
+    def _indexes_of(self, subscription: Subscription) -> list[dict[Subscription, None]]:
+        """Return the dicts that index a subscription to operations: one per account, or the dict for all accounts."""
         accounts = subscription.filter.accounts
         return [self._by_account.setdefault(name, {}) for name in accounts] if accounts else [self._of_all_accounts]
 
     @contextmanager
     def stream(self, first: int, *, irreversible: bool, packed: bool = False) -> Iterator[BlockStream]:
-        """Open a block stream that starts at number `first`."""
+        """Open a stream of the blocks from number `first` on."""
         last, line = (lambda: self._chain.irreversible) if irreversible else self._last, self._packed_line if packed else self._line
         stream = BlockStream(first, last, line, has_before=packed)
         before = self._counts()
@@ -145,11 +145,11 @@ class Hub:
         return encode_line(stream_header(self._chain, first)) + b"\n"
 
     def heartbeat(self) -> bytes:
-        """Return a line for packed streams with the number of the head."""
+        """Return a line with the head number, for packed streams."""
         return encode_line(Heartbeat(self._last(), self._is_stale())) + b"\n"
 
     async def wait_head_change(self) -> None:
-        """Wait until the head changes, or until the node stops."""
+        """Wait until the head changes or the node stops."""
         await self._news.wait()
 
     def close(self) -> None:
@@ -161,7 +161,7 @@ class Hub:
     # -------------------------------------------------------------- attaching to the chain
 
     def _counts(self) -> tuple[bool, bool, bool]:
-        """Return whether there are any subscriptions or streams, subscriptions to operations, and subscriptions to transactions."""
+        """Return whether there are any subscriptions or streams, any subscriptions to operations, and any subscriptions to transactions."""
         subscriptions = self._subscriptions
         return (
             bool(self._streams) or any(subscriptions.values()),
@@ -170,19 +170,19 @@ class Hub:
         )
 
     def _attach(self, before: tuple[bool, bool, bool]) -> None:
-        """Attach the chain listeners that have become needed since `before`, and detach those no longer needed."""
+        """Attach the chain listeners that are needed now but weren't `before`, and detach those that are no longer needed."""
         listeners, moved, sidecars = self._chain.state.listeners, self._chain.on_head_change, self._chain.sidecars
         was_any, was_operations, was_transactions = before
         is_any, is_operations, is_transactions = self._counts()
         if is_any and not was_any:
             self._irreversible = self._chain.irreversible
             moved.append(self._on_head_change)
-            sidecars.on_added.append(self._edited)
-            sidecars.on_restored.append(self._restored)
+            sidecars.on_added.append(self._on_edit_added)
+            sidecars.on_restored.append(self._on_edits_restored)
         elif was_any and not is_any:
             moved.remove(self._on_head_change)
-            sidecars.on_added.remove(self._edited)
-            sidecars.on_restored.remove(self._restored)
+            sidecars.on_added.remove(self._on_edit_added)
+            sidecars.on_restored.remove(self._on_edits_restored)
             self._packed_lines.clear()
             self._texts.clear()
             self._texts_size = 0
@@ -191,15 +191,15 @@ class Hub:
         elif was_operations and not is_operations:
             self._collector.detach()
         if is_transactions and not was_transactions:
-            # The last listener, so that no other listener can refuse the transaction afterwards.
-            listeners.after_transaction.append(self._accepted)
+            # Appended last, so that no other listener can refuse the transaction after its notice.
+            listeners.after_transaction.append(self._on_transaction)
         elif was_transactions and not is_transactions:
-            listeners.after_transaction.remove(self._accepted)
+            listeners.after_transaction.remove(self._on_transaction)
 
     # -------------------------------------------------------------- events
 
     def _on_head_change(self, change: HeadChange) -> None:
-        """Publish a head change. Exceptions are logged, since a bug here must not refuse the block."""
+        """Publish a head change. Exceptions are logged, so that a bug here can't refuse the block."""
         try:
             if change.popped:
                 for stream in self._streams:
@@ -211,20 +211,20 @@ class Hub:
                 session.disconnect_slow(BROKEN)
         self._wake()
 
-    def _edited(self, block_id: bytes, edit: StateEdit) -> None:
-        """Send a block that got another edit to the packed streams again."""
+    def _on_edit_added(self, block_id: bytes, edit: StateEdit) -> None:
+        """Resend a block to the packed streams after a state edit was added to it."""
         for stream in self._packed_streams:
-            stream.again(block_number(block_id))
+            stream.resend_from(block_number(block_id))
         self._wake()
 
-    def _restored(self, number: int) -> None:
-        """Make the clients of packed streams undo the blocks from a number on, whose edits have changed."""
+    def _on_edits_restored(self, number: int) -> None:
+        """Undo and resend the blocks from a number on in the packed streams, because their state edits have changed."""
         for stream in self._packed_streams:
             stream.undo(number)
         self._wake()
 
     def _wake(self) -> None:
-        """Wake the waiting streams."""
+        """Wake the tasks that wait for the next head change."""
         if self._streams:
             self._news.set()
             self._news = trio.Event()
@@ -233,7 +233,7 @@ class Hub:
         subscriptions = self._subscriptions
         operations = self._collector.take()
         if change.popped and (subscriptions[Topic.blocks] or subscriptions[Topic.operations]):
-            # One notice for all of them, since restoring a savepoint can undo a whole chain.
+            # One notice for all popped blocks, since restoring a savepoint can undo a whole chain.
             undone = _undone(change.popped[-1].number, change.popped[0].number)
             self._give((*subscriptions[Topic.blocks], *subscriptions[Topic.operations]), undone)
         for block in change.applied:
@@ -249,11 +249,11 @@ class Hub:
     def _notify_operation(self, record: OperationRecord) -> None:
         cls = type(record.operation)
         # A dict, since an operation can touch several accounts of one subscription.
-        asked = dict(self._of_all_accounts)
+        candidates = dict(self._of_all_accounts)
         if self._by_account:
             for name in impacted(self._chain.state, record.operation):
-                asked.update(self._by_account.get(name, {}))
-        wanted = [subscription for subscription in asked if not subscription.filter.classes or cls in subscription.filter.classes]
+                candidates.update(self._by_account.get(name, {}))
+        wanted = [subscription for subscription in candidates if not subscription.filter.classes or cls in subscription.filter.classes]
         if wanted:
             self._give(wanted, SharedNotice(b"operation", encoded(self._show_operation(record))))
 
@@ -271,8 +271,8 @@ class Hub:
             assert block is not None
             self._give(wanted, self._shared(block))
 
-    def _accepted(self, state: State, trx: SignedTransaction) -> None:
-        """Publish an applied transaction, unless it was reapplied instead of pushed."""
+    def _on_transaction(self, state: State, trx: SignedTransaction) -> None:
+        """Publish a transaction that a client pushed. Transactions that are only reapplied have been published before."""
         if not state.is_pushing:
             return
         try:
@@ -285,15 +285,15 @@ class Hub:
             _log.exception("a notice could not be made")
 
     def refused(self, trx: SignedTransaction | None, error: ChainError, explanation: Explanation | None) -> None:
-        """Publish the refusal of a client's transaction; `trx` is None if it can't be parsed."""
+        """Publish the refusal of a client's transaction. `trx` is None if it can't be parsed."""
         if self._subscriptions[Topic.refusals] or self.on_refusal is not None:
             self.notify_refusal(self._refusal(trx, error, explanation))
 
-    def notify_refusal(self, said: bytes) -> None:
-        """Publish a refusal that is encoded as JSON."""
-        self._give(self._subscriptions[Topic.refusals], SharedNotice(b"refusal", said))
+    def notify_refusal(self, refusal_json: bytes) -> None:
+        """Publish a refusal that is already encoded as JSON."""
+        self._give(self._subscriptions[Topic.refusals], SharedNotice(b"refusal", refusal_json))
         if self.on_refusal is not None:
-            self.on_refusal(said)
+            self.on_refusal(refusal_json)
 
     def _refusal(self, trx: SignedTransaction | None, error: ChainError, explanation: Explanation | None) -> bytes:
         refusal = {
@@ -317,12 +317,12 @@ class Hub:
             max(sessions, key=lambda session: session.size).disconnect_slow(FULL)
 
     def hold(self, shared: SharedNotice) -> None:
-        """Count one more queue that holds a notice."""
+        """Account for a notice that was added to a client's queue."""
         self.held_size += ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
         shared.holders += 1
 
     def drop(self, shared: SharedNotice) -> None:
-        """Count one queue less that holds a notice."""
+        """Account for a notice that was removed from a client's queue."""
         shared.holders -= 1
         self.held_size -= ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
 
@@ -333,7 +333,7 @@ class Hub:
         return SharedNotice(b"block", self._text(block))
 
     def _line(self, number: int) -> bytes | None:
-        """Return the line of a block for a stream, or None if the node doesn't have the block."""
+        """Return the line of a block for a stream; None if the node doesn't have the block."""
         block = self._chain.block_by_number(number)
         if block is None:
             return None
@@ -343,7 +343,7 @@ class Hub:
         return self._text(block) + b"\n"
 
     def _packed_line(self, number: int) -> bytes | None:
-        """Return the line of a block for a packed stream, or None. Lines of new blocks are cached."""
+        """Return the line of a block for a packed stream; None if the node doesn't have the block. Lines of new blocks are cached."""
         block = self._chain.block_by_number(number)
         if block is None:
             return None
@@ -367,10 +367,10 @@ class Hub:
         return text
 
     def _whole(self, block: SignedBlock) -> bytes:
-        """Return the JSON of a block without its number. A large block spends work units, so the current job can be interrupted."""
+        """Encode a block as JSON, without its number. A large block spends units of work, so that the job can be interrupted."""
         if block.size <= LARGE_SIZE:
             return encoded(block_json(self._wire, block, legacy=False))
-        steps = in_slices(self._wire, lambda: block, False)
+        steps = encode_in_steps(self._wire, lambda: block, False)
         while True:
             try:
                 next(steps)
@@ -387,7 +387,7 @@ class Hub:
 
 
 def numbered(block: SignedBlock, shown: bytes | Raw) -> bytes:
-    """Return the JSON of a block with its number as the first member."""
+    """Insert the number of a block into its JSON as the first member."""
     return b'{"block_num":%d,' % block.number + bytes(shown)[1:]
 
 

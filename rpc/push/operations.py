@@ -9,23 +9,23 @@ from state.tables import State
 
 
 class OperationCollector:
-    """Collects the operations of each block between `attach` and `detach`; call `take` after each head change.
+    """Collects the operations of each block between `attach` and `detach`. Call `take` after each head change.
 
-    Operations of reapplied pending transactions and of a block being assembled are left out. A block that is refused, or reapplied
-    after a failed fork switch, leaves stale operations. The next block of that number, or the next `take`, drops them.
+    Operations of reapplied pending transactions and of a block that is still being assembled are not collected. A block that is refused, or
+    reapplied after a failed fork switch, leaves stale operations. The next block with that number, or the next `take`, drops them.
     """
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._blocks: dict[int, list[OperationRecord]] = {}
-        self._number = 0  # of the block being applied; 0 between blocks
+        self._number = 0  # number of the block being applied; 0 between blocks
 
     def attach(self) -> None:
         """Start collecting."""
         listeners = self._state.listeners
         listeners.before_block.append(self._begin)
         listeners.after_block.append(self._end)
-        # The first listener, since a listener that raises Refused ends the round of calls.
+        # Inserted first, because a listener that raises Refused prevents later listeners from being called.
         listeners.watch_operations(self._note)
 
     def detach(self) -> None:
@@ -38,7 +38,7 @@ class OperationCollector:
         self._number = 0
 
     def take(self) -> dict[int, list[OperationRecord]]:
-        """Return the operations collected since the last call, by block number."""
+        """Return the operations collected since the last call, grouped by block number."""
         taken, self._blocks = self._blocks, {}
         return taken
 
@@ -53,7 +53,7 @@ class OperationCollector:
 
     def _note(self, state: State, operation: Operation) -> None:
         here = state.position
-        # After a refused block, the position is that of the head again.
+        # After a block is refused, the position is again that of the head block.
         if not self._number or here.block != self._number:
             return
         virtual_op = here.virtual_op if operation.VIRTUAL else 0
@@ -62,7 +62,7 @@ class OperationCollector:
 
 
 def impacted(state: State, operation: Operation) -> set[str]:
-    """Return the accounts that an operation touches, the treasury under its name on this chain."""
+    """Return the accounts that an operation affects, including the treasury under this chain's name for it."""
     if not isinstance(operation, OF_TREASURY):
         return operation.impacted()
     return {state.spec.treasury, operation.receiver} if isinstance(operation, ProposalPay) else {state.spec.treasury}

@@ -1,7 +1,7 @@
 """The subscriptions of one WebSocket and its bounded queue of notices.
 
-The JSON of a notice is encoded once for all subscribers (`SharedNotice`) and sent, uncopied, between the few bytes that each
-subscription adds. A thousand slow clients therefore hold no more text than one.
+The JSON of a notice is encoded once for all subscribers (`SharedNotice`). It is sent without being copied, between the few bytes that are
+specific to each subscription. A thousand slow clients therefore need no more memory for it than one.
 """
 
 from collections import deque
@@ -15,11 +15,11 @@ import trio
 from state.protocol.errors import Refused, require
 from state.protocol.operation import Operation
 
-SUBSCRIPTIONS_MAX = 64  # of one WebSocket
-# Queued notices of one client, in bytes, including the notice being sent. A single queued notice may be larger.
+SUBSCRIPTIONS_MAX = 64  # per WebSocket
+# Size of one client's queued notices in bytes, including the notice being sent. A single queued notice may be larger.
 QUEUED_SIZE_MAX = 8_000_000
-ENTRY_SIZE = 100  # bytes of a queue entry without its text
-# How long a slow client may take to receive the notice being sent and the reason before its connection is aborted.
+ENTRY_SIZE = 100  # bytes per queue entry, without its text
+# Time in which a slow client must receive the notice being sent and the close reason. Then its connection is aborted.
 DISCONNECT_SECONDS_MAX = 10
 
 TOO_SLOW = "the reader is too slow: too many notices wait for it"
@@ -28,7 +28,7 @@ NO_PLACE = "too many subscriptions are open"
 
 
 class Topic(Enum):
-    """Topic of a subscription. The last two are for the callbacks of older nodes."""
+    """Topic of a subscription. The last two are the topics of the callbacks of older nodes."""
 
     blocks = "blocks"
     irreversible_blocks = "irreversible_blocks"
@@ -43,7 +43,7 @@ CALLBACKS = (Topic.headers, Topic.pending)
 
 
 class SharedNotice:
-    """JSON of an event, and the number of queues that hold it."""
+    """The JSON of an event, and the number of queues that contain it."""
 
     __slots__ = ("data", "holders")
 
@@ -53,7 +53,7 @@ class SharedNotice:
 
 
 class Filter:
-    """Selects operations that touch one of `accounts` (empty: any account) and are of one of `classes` (empty: any class)."""
+    """Selects operations that affect one of `accounts` and are of one of `classes`. An empty set selects all."""
 
     __slots__ = ("accounts", "classes")
 
@@ -65,7 +65,7 @@ EVERYTHING = Filter()
 
 
 class Subscription:
-    """A subscription: its topic, its filter, and the bytes before and after each notice."""
+    """A subscription: its topic, its filter, and the bytes to send before and after each notice."""
 
     __slots__ = ("after", "before", "filter", "is_over", "kind", "session")
 
@@ -76,27 +76,27 @@ class Subscription:
 
 
 class NoticeSource(Protocol):
-    """Source of the notices for subscriptions."""
+    """Interface of the hub for sessions."""
 
     def add(self, subscription: Subscription) -> None:
-        """Start sending notices to a subscription."""
+        """Register a subscription, so that it gets the notices of its topic."""
 
     def remove(self, subscription: Subscription) -> None:
-        """Stop sending notices to a subscription."""
+        """Unregister a subscription, so that it gets no more notices."""
 
     def hold(self, shared: SharedNotice) -> None:
-        """Count one more queue that holds a notice."""
+        """Account for a notice that was added to a client's queue."""
 
     def drop(self, shared: SharedNotice) -> None:
-        """Count one queue less that holds a notice."""
+        """Account for a notice that was removed from a client's queue."""
 
 
 def _nothing() -> None:
-    """Do nothing."""
+    """Do nothing: the default of `on_first`."""
 
 
 class Pause:
-    """Context manager that pauses the notices of a session. Each request enters it; a generator-based one takes five times as long."""
+    """Context manager that pauses the notices of a session. A class, since each request enters it and a generator is five times slower."""
 
     __slots__ = ("_session",)
 
@@ -111,70 +111,70 @@ class Pause:
 
 
 class Session:
-    """A WebSocket as its methods see it.
+    """The session of a WebSocket, as methods use it: its subscriptions and its queue of notices.
 
-    `take` reserves a subscription for the client and returns whether it may have one, `give_back` releases it. `on_first` is called at
-    the first subscription, to start the sender. Notices wait while the reply to a request is made and sent (`paused`), so the reply
-    precedes the notices of the subscription that it names.
+    `take` reserves a subscription within the client's limit and returns whether it could; `give_back` releases it. `on_first` is called at
+    the first subscription, to start the task that sends notices. Notices are paused while the reply to a request is made and sent, so that
+    a client receives the number of a new subscription before its notices.
     """
 
     def __init__(self, source: NoticeSource, take: Callable[[], bool], give_back: Callable[[], None]) -> None:
         self._source, self._take, self._give_back = source, take, give_back
         self.on_first: Callable[[], None] = _nothing
         self.patience = trio.CancelScope()
-        self.reason = ""  # why the client is being disconnected
-        self.size = 0  # bytes of the queued notices
+        self.reason = ""  # the reason for disconnecting the client
+        self.size = 0  # total size of the queued notices, in bytes
         self._numbers = count(1)
         self._subscriptions: dict[int, Subscription] = {}
         self._callbacks: dict[Topic, Subscription] = {}
-        self._of_blocks = 0  # the number of the subscription made by `subscribe_blocks`
+        self._of_blocks = 0  # number of the subscription started by `subscribe_blocks`
         self._queue: deque[tuple[Subscription, SharedNotice]] = deque()
         self._is_paused = self._is_sending = False
         self._pause = Pause(self)
         self._news = trio.Event()
-        self._is_begun = self._is_closed = False
+        self._has_started = self._is_closed = False
 
     # -------------------------------------------------------------- subscriptions
 
     def subscribe(self, kind: Topic, wanted: Filter = EVERYTHING, api: str = "dev_api") -> int:
         """Start a subscription and return its number. `api` is the group in the method name of its notices."""
-        self._require_place()
+        self._require_capacity()
         number = next(self._numbers)
-        told = b'{"jsonrpc":"2.0","method":"%s.notice","params":{"subscription":%d,"kind":"%s",'
-        head = told % (api.encode(), number, kind.value.encode())
-        self._subscriptions[number] = self._begin(Subscription(self, kind, wanted, head, b"}}"))
+        template = b'{"jsonrpc":"2.0","method":"%s.notice","params":{"subscription":%d,"kind":"%s",'
+        head = template % (api.encode(), number, kind.value.encode())
+        self._subscriptions[number] = self._start(Subscription(self, kind, wanted, head, b"}}"))
         return number
 
     def subscribe_blocks(self) -> int:
-        """Return the number of the one block subscription that every client may have. Starts it at the first call."""
+        """Return the number of the session's only subscription to blocks, which the first call starts."""
         if self._of_blocks not in self._subscriptions:
             self._of_blocks = self.subscribe(Topic.blocks, api="explorer_api")
         return self._of_blocks
 
     def unsubscribe(self, number: int) -> None:
-        """End a subscription. Its queued notices are not sent. Raises: Refused if there is no such subscription."""
+        """End a subscription and drop its queued notices. Raises: Refused if there is no such subscription."""
         subscription = self._subscriptions.pop(number, None)
         if subscription is None:
             raise Refused("there is no subscription ${id} on this connection", condition="subscriptions.contains( id )", id=number)
         self._end(subscription)
 
     def set_callback(self, kind: Topic, callback: int) -> None:
-        """Start the notices of an older node's callback. Replaces the previous callback of the topic."""
+        """Start calling back a client of older nodes for a topic. This replaces the topic's previous callback."""
         assert kind in CALLBACKS
         earlier = self._callbacks.pop(kind, None)
         if earlier is not None:
             self._end(earlier)
-        self._require_place()
+        self._require_capacity()
         head = b'{"method":"notice","params":[%d,[' % callback
-        self._callbacks[kind] = self._begin(Subscription(self, kind, EVERYTHING, head, b"]]}"))
+        self._callbacks[kind] = self._start(Subscription(self, kind, EVERYTHING, head, b"]]}"))
 
     def cancel_callbacks(self) -> None:
-        """End the notices of all callbacks of older nodes."""
+        """Stop all callbacks of the client."""
         while self._callbacks:
             self._end(self._callbacks.popitem()[1])
 
     def close(self) -> None:
-        """End all subscriptions after the client has disconnected."""
+        """End all subscriptions, after the client has disconnected."""
         self._is_closed = True
         self.cancel_callbacks()
         while self._subscriptions:
@@ -182,17 +182,17 @@ class Session:
         self._clear()
         self.on_first = _nothing  # breaks the reference cycle with the connection and its received bytes
 
-    def _require_place(self) -> None:
+    def _require_capacity(self) -> None:
         text = "a connection may have at most ${n} subscriptions"
         held = len(self._subscriptions) + len(self._callbacks)
         require(held < SUBSCRIPTIONS_MAX, text, condition="subscriptions.size() < max", n=SUBSCRIPTIONS_MAX)
         if self._is_closed or self.reason or not self._take():
             raise Refused(NO_PLACE, condition="subscriptions.has_room()")
 
-    def _begin(self, subscription: Subscription) -> Subscription:
+    def _start(self, subscription: Subscription) -> Subscription:
         self._source.add(subscription)
-        if not self._is_begun:
-            self._is_begun = True
+        if not self._has_started:
+            self._has_started = True
             self.on_first()
         return subscription
 
@@ -217,7 +217,7 @@ class Session:
         self._news.set()
 
     def disconnect_slow(self, reason: str) -> None:
-        """Send only the reason from now on. It must fit into a close frame (123 bytes)."""
+        """Drop the queued notices and disconnect the client with a reason, which must fit into a close frame (123 bytes)."""
         if not self.reason:
             self.reason = reason
             self.patience.deadline = trio.current_time() + DISCONNECT_SECONDS_MAX
@@ -225,7 +225,7 @@ class Session:
             self._news.set()
 
     async def next(self) -> tuple[bytes, bytes, bytes] | None:
-        """Wait for the next notice and return its pieces. It counts as queued until `sent`. None if the client is being disconnected."""
+        """Wait for the next notice and return its bytes in three chunks. It stays queued until `sent`. None if `reason` is set."""
         while not self.reason:
             while self._queue and not self._is_paused:
                 subscription, shared = self._queue[0]
@@ -238,20 +238,20 @@ class Session:
         return None
 
     def sent(self) -> None:
-        """Remove the notice that `next` returned from the queue, after it was sent."""
+        """Remove the notice returned by `next` from the queue. Call it after sending the notice."""
         if self._is_sending:
             self._pop_first()
 
     def paused(self) -> "Pause":
-        """Return a context manager that pauses notices."""
+        """Return a context manager that pauses the notices."""
         return self._pause
 
     def pause(self) -> None:
-        """Stop handing out notices."""
+        """Make `next` wait, even if notices are queued."""
         self._is_paused = True
 
     def resume(self) -> None:
-        """Resume handing out notices."""
+        """Make `next` return queued notices again."""
         self._is_paused = False
         self._news.set()
 

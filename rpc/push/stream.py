@@ -1,5 +1,5 @@
-"""A block stream for one client, as JSON lines. Blocks are read from the chain as fast as the client takes them, so a slow client has
-no queue.
+"""A block stream for one client, as JSON lines. Blocks are read from the chain when the client can receive them, so a slow client needs no
+queue.
 """
 
 from collections.abc import Callable
@@ -7,43 +7,43 @@ from collections.abc import Callable
 from rpc.push.events import BlocksRemoved, StreamEnd, encode_line
 from state.store.lazy.incremental import NotReady
 
-# Limits of one piece. Other tasks run between pieces.
+# Limits of one chunk. Other tasks run between chunks.
 PIECE_SIZE = 1 << 16  # bytes
 PIECE_BLOCKS_MAX = 16
 
 
 class BlockStream:
-    """The blocks of the main branch from number `first` on.
+    """A stream of the main branch's blocks from number `first` on.
 
-    `last` returns the number of the last readable block, `line` the line of a block, or None if the node doesn't have it.
-    With `has_before` the client already has the blocks before `first`, and perhaps `first`, so it is also notified when they are undone.
+    `last` returns the number of the newest block to send. `line` returns the line of a block, or None if the node doesn't have it. With
+    `has_before` the client already has the blocks before `first`, and perhaps `first`, so the stream also reports their removal.
     """
 
     def __init__(self, first: int, last: Callable[[], int], line: Callable[[int], bytes | None], *, has_before: bool = False) -> None:
         self._first, self._next = 1 if has_before else first, first
-        self._read = first if has_before else first - 1  # the last block that the client may have
+        self._read = first if has_before else first - 1  # the newest block that the client may have
         self._last, self._line = last, line
         self._removed: BlocksRemoved | None = None
-        self.ended = ""  # why the stream has ended
+        self.ended = ""  # the reason why the stream has ended
 
     def undo(self, first: int) -> None:
-        """Handle the removal of the blocks from `first` on from the main branch. The next line names those that the client has read."""
+        """Continue after the blocks from `first` on left the main branch. The next line reports which of the sent blocks were removed."""
         first = max(first, self._first)
         if first <= self._read:
             self._removed = BlocksRemoved(first, self._read if self._removed is None else self._removed.last)
             self._read = first - 1
         self._next = min(self._next, max(first, self._first))
 
-    def again(self, number: int) -> None:
-        """Send a block whose line has changed, and the blocks after it, again."""
+    def resend_from(self, number: int) -> None:
+        """Resend the blocks from `number` on, because the line of that block has changed."""
         self._next = min(self._next, max(number, self._first))
 
     def end(self, reason: str) -> None:
-        """End the stream with a reason, which its last line gives."""
+        """End the stream. Its last line contains the reason."""
         self.ended = self.ended or reason
 
     def piece(self) -> bytes:
-        """Return the next lines, b"" if there are none yet. Raises: NotReady if the next line is encoded incrementally."""
+        """Return the next chunk of lines, b"" if there are none yet. Raises: NotReady if the next line must be encoded in steps."""
         lines, size = [], 0
         if self._removed is not None:
             lines.append(encode_line(self._removed) + b"\n")
@@ -65,5 +65,5 @@ class BlockStream:
         return b"".join(lines)
 
     def last_line(self) -> bytes:
-        """Return the line with the reason why the stream has ended."""
+        """Return the last line, with the reason why the stream ended."""
         return encode_line(StreamEnd(self.ended)) + b"\n"

@@ -1,5 +1,5 @@
-"""Records of replies. Both JSON formats and the documentation are generated from their declarations.
+"""Records of RPC replies. Both JSON formats and the documentation are generated from these declarations.
 
-A record's class ends in `Record`. Its docstring gives its meaning for clients, its number in rpc-api.md (`R-account`), and its source, if
-that is a row or a view (a row with data of other tables and plugins) rather than an instance of the record.
+The name of a record class ends in `Record`. Its docstring describes the record for clients, with its number in rpc-api.md (`R-account`) and
+the type of object that it is read from: a row, or a view (a row with data of other tables and plugins). Default: an instance of the class.
 """

@@ -1,5 +1,5 @@
-"""R-account: an account with its authorities and metadata, in the formats of both groups and in extended form.
-Source: rpc-api.md §2.2, §4.4.
+"""R-account: an account with its authorities and metadata, in both JSON formats, and in the extended form of condenser_api. Source:
+rpc-api.md §2.2, §4.4.
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ from state.tables import accounts as tables
 NEW_MANA_HARDFORK = 20
 NO_AUTHORITY = tables.AccountAuthority()
 NO_METADATA = tables.AccountMetadata()
-# Members of authorities that one unit of work pays for. Keys cost more, since they are encoded as text.
+# Number of authority members that one unit of work pays for. Keys are more expensive, since they are encoded as text.
 NAMES_OF_UNIT, KEYS_OF_UNIT = 10, 2
 
 Nothing = Annotated[list[Any], ConstantField([])]
 
 
 class AccountView(Struct):
-    """Source of account records: the account's row, its authority and metadata, and the state for everything else."""
+    """Source of account records: the account's row, its authority and metadata, and the chain state for everything else."""
 
     row: tables.Account
     authority: tables.AccountAuthority
@@ -35,29 +35,29 @@ class AccountView(Struct):
 
     @property
     def is_smt(self) -> bool:
-        """Whether it is the control account of a token."""
+        """Whether the account controls a token."""
         return next(self.state.smt_tokens.by_control_account.equal(self.row.name), None) is not None
 
     @property
     def vesting_balance(self) -> int:
-        """Always 0, since the reference returns but never computes it."""
+        """Always 0: the reference has this member but never fills it."""
         return 0
 
     @property
     def witness_votes(self) -> list[str]:
-        """The witnesses that the account votes for, by name."""
+        """The names of the witnesses that the account votes for, in ascending order."""
         votes = self.state.witness_votes.of_account.of(self.row.name)
         return sorted([vote.witness for vote in votes])[:COIN_MAX_ACCOUNT_WITNESS_VOTES]
 
     @property
     def reputation(self) -> int:
-        """The account's reputation, 0 if no plugin for reputations is enabled."""
+        """The account's reputation; 0 if no reputation plugin is enabled."""
         known = known_reputations(self.state)
         return 0 if known is None else reputation_of(known, self.row.name)
 
     @property
     def voting_power(self) -> int:
-        """The account's mana at its last vote, in 1/10000 of the maximum, for clients older than manabars."""
+        """The account's voting mana at its last vote, in 1/10000 of the maximum, for clients that don't support manabars."""
         row = self.row
         if row.voting_mana_time < self.state.spec.hardfork_times[NEW_MANA_HARDFORK]:
             return row.voting_mana
@@ -70,7 +70,7 @@ class AccountView(Struct):
 
 
 def account_view(state: State, row: tables.Account) -> AccountView:
-    """Return the view that `AccountRecord` and `ExtendedAccountRecord` are read from."""
+    """Return the view from which `AccountRecord` and `ExtendedAccountRecord` are read."""
     authority = state.account_authorities.by_account.get(row.name) or NO_AUTHORITY
     metadata = state.account_metadata.by_account.get(row.id) or NO_METADATA
     names = keys = 0
@@ -82,27 +82,27 @@ def account_view(state: State, row: tables.Account) -> AccountView:
 
 
 def account_views(state: State, names: list[str]) -> Iterator[AccountView]:
-    """Yield the views of the accounts with these names, without unknown ones."""
+    """Yield the views of the accounts with these names. Unknown names are omitted."""
     by_name = state.accounts.by_name
     return (account_view(state, row) for name in names if (row := by_name.get(name)) is not None)
 
 
 class VotingManaRecord(Struct):
-    """Manabar for votes, read from the row of an account."""
+    """The manabar for upvotes, read from an account's row."""
 
     current_mana: Annotated[int, FieldPath("voting_mana", Whole())]
     last_update_time: Annotated[int, FieldPath("voting_mana_time", UInt32)]
 
 
 class DownvoteManaRecord(Struct):
-    """Manabar for downvotes, read from the row of an account."""
+    """The manabar for downvotes, read from an account's row."""
 
     current_mana: Annotated[int, FieldPath("downvote_mana", Whole())]
     last_update_time: Annotated[int, FieldPath("downvote_mana_time", UInt32)]
 
 
 class AccountRecord(Struct):
-    """An account (R-account), read from an `AccountView`. The bandwidths are members of release 0.20.2 that are no longer counted."""
+    """An account (R-account), read from an `AccountView`. The bandwidth members, of release 0.20.2, are no longer updated."""
 
     ROOT: ClassVar[str] = "row"
     LEGACY_ABSENT = ("last_post_edit", "is_smt")
@@ -182,7 +182,7 @@ class AccountRecord(Struct):
 
 
 class ExtendedAccountRecord(AccountRecord):
-    """An account in the extended form of condenser_api (R-account). `vesting_balance` and the histories are never filled here."""
+    """An account in the extended form of condenser_api (R-account). `vesting_balance` is 0 and the histories are empty."""
 
     vesting_balance: Annotated[int, FieldPath("vesting_balance", CoinAmount)]
     reputation: Annotated[int, FieldPath("reputation", Whole())]

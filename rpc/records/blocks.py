@@ -17,7 +17,7 @@ SIGNERS_KEPT_MAX = 4096
 
 
 class TransactionRecord(Struct):
-    """A transaction (R-trx). Blocks of condenser_api add its id and position (R-trx-stored)."""
+    """A transaction (R-trx). In blocks of condenser_api it also has its id and position (R-trx-stored)."""
 
     APPBASE_ABSENT: ClassVar[tuple[str, ...]] = ("transaction_id", "block_num", "transaction_num")
 
@@ -33,7 +33,7 @@ class TransactionRecord(Struct):
 
 
 class BlockRecord(BlockHeader):
-    """A block (R-block): the signed block with its id, the key that signed it, and the ids of its transactions."""
+    """A block (R-block): the signed block with its id, the key that signed it, and its transactions' ids."""
 
     witness_signature: Signature = bytes(65)
     transactions: Annotated[tuple[TransactionRecord, ...], Many(TransactionRecord)] = ()
@@ -52,7 +52,7 @@ class InclusionRecord(Struct):
 
 
 def block_json(wire: Wire, block: SignedBlock, legacy: bool) -> Json:
-    """Encode a block with its ids and the key that signed it. With `legacy`, add id and position of each transaction."""
+    """Encode a block with its ids and signing key. With `legacy`, each transaction also has its id and position."""
     shown = wire.block_to_json(block, legacy)
     ids = [trx.id.hex() for trx in block.transactions]
     if legacy:
@@ -66,7 +66,7 @@ def block_json(wire: Wire, block: SignedBlock, legacy: bool) -> Json:
 
 @lru_cache(SIGNERS_KEPT_MAX)
 def block_signer(signature: bytes, digest: bytes) -> bytes:
-    """Return the key that signed a block, or the null key for an invalid signature."""
+    """Return the key that signed a block; the null key if the signature is invalid."""
     try:
         return recover(signature, digest, Canonical.bip_0062)
     except ChainError:

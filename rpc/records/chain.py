@@ -24,7 +24,7 @@ from state.protocol.values.asset import Price
 
 
 class DynamicGlobalPropertiesRecord(Struct):
-    """Head block, supplies and other numbers that change with every block (R-dgp), read from their row.
+    """Head block, supplies and other values that change with every block (R-dgp), read from the row of global properties.
 
     condenser_api adds members of release 0.20.2.
     """
@@ -88,7 +88,7 @@ class ReserveRatioRecord(Struct):
 
 
 class ChainPropertiesRecord(Struct):
-    """Properties of the chain that witnesses vote for."""
+    """Chain properties that witnesses vote for."""
 
     account_creation_fee: CoinAmount
     maximum_block_size: UInt32
@@ -98,7 +98,7 @@ class ChainPropertiesRecord(Struct):
 
 
 class MedianPropertiesRecord(ChainPropertiesRecord):
-    """Medians of the properties that witnesses vote for (R-chain-props).
+    """Medians of the chain properties that witnesses vote for (R-chain-props).
 
     `account_subsidy_limit` is the specification's name for `account_subsidy_budget`.
     """
@@ -107,7 +107,7 @@ class MedianPropertiesRecord(ChainPropertiesRecord):
 
 
 class DecayParamsRecord(Struct):
-    """Decay rate of a pool."""
+    """Decay rate of the pool of subsidised accounts."""
 
     decay_per_time_unit: UInt32
     decay_per_time_unit_denom_shift: UInt32
@@ -149,7 +149,7 @@ class WitnessScheduleRecord(Struct):
 
 
 class FeedHistoryRecord(Struct):
-    """The median price and the prices that it is the median of (R-feed-history), read from its row."""
+    """The median price, and the prices from which it is computed (R-feed-history), read from its row."""
 
     id: UInt32
     current_median_history: Price
@@ -168,7 +168,7 @@ class HardforkPropertiesRecord(Struct):
 
 
 class ScheduledHardforkRecord(Struct):
-    """The next hardfork and its time, read from the row of hardforks."""
+    """The next hardfork and its time, read from the row of hardfork properties."""
 
     hf_version: Annotated[int, FieldPath("next_hardfork", HardforkVersion)]
     live_time: Annotated[int, FieldPath("next_hardfork_time", Time)]

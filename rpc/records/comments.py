@@ -22,7 +22,7 @@ class CommentView(Struct):
 
 
 def comment_view(state: State, row: content.Comment) -> CommentView:
-    """Return the view that `CommentRecord` is read from."""
+    """Return the view from which `CommentRecord` is read."""
     texts = state.comment_contents.by_comment.get(row.id)
     return CommentView(row, texts or NO_CONTENT, state.comments.get(row.root_comment) or NO_COMMENT)
 
@@ -78,7 +78,7 @@ class VoteView(Struct):
 
 
 def vote_view(state: State, row: content.CommentVote) -> VoteView:
-    """Return the view that `VoteRecord` is read from."""
+    """Return the view from which `VoteRecord` is read."""
     return VoteView(row, state.accounts.find(row.voter).name, state.comments.find(row.comment))
 
 

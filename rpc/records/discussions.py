@@ -29,7 +29,7 @@ NO_COIN, NO_DEBT = Asset(0, COIN), Asset(0, SBD)
 
 
 class VoteStateView(Struct):
-    """Source of `VoteStateRecord`: the vote's row, the voter's name and reputation."""
+    """Source of `VoteStateRecord`: the vote's row, and the voter's name and reputation."""
 
     row: content.CommentVote
     voter: str
@@ -50,14 +50,14 @@ class VoteStateRecord(Struct):
 
 
 class AccountVoteView(Struct):
-    """Source of `AccountVoteRecord`: the vote's row, and the comment."""
+    """Source of `AccountVoteRecord`: the vote's row, and the comment voted on."""
 
     row: content.CommentVote
     comment: content.Comment
 
     @property
     def authorperm(self) -> str:
-        """The name of the comment, author/permlink."""
+        """The comment's identifier, author/permlink."""
         return f"{self.comment.author}/{self.comment.permlink}"
 
 
@@ -74,7 +74,7 @@ class AccountVoteRecord(Struct):
 
 
 class DiscussionView(CommentView):
-    """Source of discussion records. `body` can be cut. `pending_payout` is in COIN while there is no median price."""
+    """Source of discussion records. `body` can be truncated. `pending_payout` is in COIN while there is no median price."""
 
     body: str
     cashout_time: int
@@ -92,17 +92,17 @@ class DiscussionView(CommentView):
 
     @property
     def total_pending_payout(self) -> int:
-        """Always 0, since the reference returns but never computes it."""
+        """Always 0: the reference has this member but never fills it."""
         return 0
 
     @property
     def name(self) -> str:
-        """The name of the comment, author/permlink."""
+        """The comment's identifier, author/permlink."""
         return f"{self.row.author}/{self.row.permlink}"
 
 
 class DiscussionRecord(CommentRecord):
-    """A post or a reply with its payout, its votes and the names of its replies (R-discussion), read from a `DiscussionView`."""
+    """A post or reply with its payout, its votes and the identifiers of its replies (R-discussion), read from a `DiscussionView`."""
 
     body: Annotated[str, FieldPath("body", Text)]
     cashout_time: Annotated[int, FieldPath("cashout_time", Time)]
@@ -121,7 +121,7 @@ class DiscussionRecord(CommentRecord):
 
 
 class AbsentAmountsRecord(Struct):
-    """Amounts of the empty record of a discussion that doesn't exist, in COIN as on the reference."""
+    """Amounts of the empty record that represents a missing discussion. They are in COIN, as in the reference."""
 
     total_payout_value: CoinAmount = 0
     curator_payout_value: CoinAmount = 0
@@ -129,7 +129,7 @@ class AbsentAmountsRecord(Struct):
 
 
 class TagRecord(Struct):
-    """A tag with its sums (R-tag), read from the row of its sums."""
+    """A tag with its totals (R-tag), read from the row of its totals."""
 
     name: Annotated[str, FieldPath("tag", Text)]
     total_payouts: Annotated[int, FieldPath("total_payout", DebtAmount)]
@@ -140,7 +140,7 @@ class TagRecord(Struct):
 
 
 class TagCountRecord(Struct):
-    """Number of an author's comments with a tag, read from its row."""
+    """Number of an author's comments that have a tag, read from its row."""
 
     tag: Text
     count: Annotated[int, FieldPath("total_posts", UInt32)]
@@ -150,7 +150,7 @@ class TagCountRecord(Struct):
 
 
 class PayoutContext(Struct, dict=True):
-    """Shared data of all discussions in a reply: the reward pool, reputations, and whether the plugin `tags` is enabled."""
+    """Data that all discussions of a reply share: the reward pool, reputations, and whether the plugin `tags` is enabled."""
 
     state: State
     reputations: Reputations | None
@@ -158,21 +158,21 @@ class PayoutContext(Struct, dict=True):
 
     @cached_property
     def pot(self) -> ContentRewardPool:
-        """The current reward pool. Raises: ChainError if it can't be computed, so that only replies with payouts fail."""
+        """The reward pool, computed on first use, so that replies without payouts never fail. Raises: ChainError if that fails."""
         return content_reward_pool(self.state)
 
     def reputation(self, account: str) -> int:
-        """Return an account's reputation, 0 if no plugin for reputations is enabled."""
+        """Return an account's reputation; 0 if no reputation plugin is enabled."""
         return 0 if self.reputations is None else reputation_of(self.reputations, account)
 
 
 def shared(state: State) -> PayoutContext:
-    """Return the shared data of the discussions in a reply, at the current head."""
+    """Return the data that all discussions of a reply share, at the current head."""
     return PayoutContext(state, known_reputations(state), TAGS.is_on(state))
 
 
 def discussion_view(known: PayoutContext, row: content.Comment, unpromoted: Asset = NO_DEBT) -> DiscussionView:
-    """Return the view of a comment without votes. `unpromoted` is the promotion of a comment without tags."""
+    """Return the view of a comment, without its votes. `unpromoted` is the promotion amount if the comment has no tags."""
     state = known.state
     texts = state.comment_contents.by_comment.get(row.id) or NO_CONTENT
     root = row if row.root_comment == row.id else state.comments.get(row.root_comment) or NO_COMMENT
@@ -187,13 +187,13 @@ def discussion_view(known: PayoutContext, row: content.Comment, unpromoted: Asse
 
 
 def with_votes(known: PayoutContext, view: DiscussionView) -> DiscussionView:
-    """Add the votes to a view and return it."""
+    """Return the view with the comment's votes."""
     view.active_votes = vote_views(known, view.row)
     return view
 
 
 def listed_view(known: PayoutContext, row: content.Comment, body_bytes: int = 0) -> DiscussionView:
-    """Return the view of a comment for lists, with votes and body length. The body is cut to `body_bytes` (0: whole body)."""
+    """Return the view of a comment in a list, with its votes and body length. The body is truncated to `body_bytes` (0: not truncated)."""
     view = with_votes(known, discussion_view(known, row))
     view.body_length = text.size(view.body)
     if body_bytes:
@@ -202,7 +202,7 @@ def listed_view(known: PayoutContext, row: content.Comment, body_bytes: int = 0)
 
 
 def vote_views(known: PayoutContext, row: content.Comment) -> tuple[VoteStateView, ...]:
-    """Return at most VOTES_SHOWN_MAX votes on a comment, oldest voting account first."""
+    """Return at most VOTES_SHOWN_MAX votes on a comment, oldest voter account first."""
     find = known.state.accounts.find
     votes = []
     for vote in islice(known.state.comment_votes.by_comment_voter.equal(row.id), VOTES_SHOWN_MAX):
@@ -213,7 +213,7 @@ def vote_views(known: PayoutContext, row: content.Comment) -> tuple[VoteStateVie
 
 
 def pending_payout(pot: ContentRewardPool, net_rshares: int) -> Asset:
-    """Return the current share of a comment in the reward pool, wrapped to 64 bits."""
+    """Return the share of the current reward pool that a comment would get, wrapped to 64 bits."""
     if net_rshares <= 0:
         return Asset(0, pot.worth.symbol)
     value = curve_value(pot.curve, net_rshares, pot.constant) * pot.worth.amount // pot.claims % WORD64
@@ -221,7 +221,7 @@ def pending_payout(pot: ContentRewardPool, net_rshares: int) -> Asset:
 
 
 def shown_body(row: content.Comment, body: str) -> str:
-    """Return a body, or the reference's replacement text if it is too large."""
+    """Return a comment's body, or the reference's replacement text if it is too large."""
     size = text.size(body)
     if row.parent_author and size > REPLY_BYTES_MAX and size <= POST_BYTES_MAX:
         return PRUNED_REPLY
@@ -229,13 +229,13 @@ def shown_body(row: content.Comment, body: str) -> str:
 
 
 def url_of(row: content.Comment, root: content.Comment) -> str:
-    """Return the path of a comment on the website, with the page of its root post."""
+    """Return the website path of a comment: on the page of its root post."""
     url = f"/{root.category}/@{root.author}/{root.permlink}"
     return url if root.id == row.id else f"{url}#@{row.author}/{row.permlink}"
 
 
 def title_of(state: State, row: content.Comment) -> str:
-    """Return the title of a comment."""
+    """Return the comment's title."""
     return (state.comment_contents.by_comment.get(row.id) or NO_CONTENT).title
 
 

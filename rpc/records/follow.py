@@ -12,7 +12,7 @@ from state.protocol.codec.kinds import AccountName, Bounded, Codecs, Dump, Many,
 
 
 class Relations(Many):
-    """Relation of an account to another: a bit mask, encoded as a list of words."""
+    """Relation of an account to another: a bit mask, encoded as a list of names."""
 
     default = 0  # type: ignore[assignment]
 
@@ -40,21 +40,21 @@ class FollowCountRecord(Struct):
 
 
 class AuthorCountRecord(Struct):
-    """An author, and the number of the author's posts that a blog has reblogged (R-author-count), read from its row."""
+    """An author, and the number of their posts that a blog has reblogged (R-author-count), read from its row."""
 
     author: Annotated[str, FieldPath("guest", AccountName)]
     count: UInt32
 
 
 class BlogView(Struct):
-    """Source of blog records: an entry of a blog, and its post."""
+    """Source of blog records: a blog entry and its post."""
 
     entry: feeds.BlogEntry
     comment: CommentView
 
 
 class BlogEntryRecord(Struct):
-    """An entry of a blog, without the post (R-blog-entry), read from a `BlogView`."""
+    """A blog entry without the post (R-blog-entry), read from a `BlogView`."""
 
     author: Annotated[str, FieldPath("comment.row.author", AccountName)]
     permlink: Annotated[str, FieldPath("comment.row.permlink", Text)]
@@ -64,7 +64,7 @@ class BlogEntryRecord(Struct):
 
 
 class BlogItemRecord(Struct):
-    """An entry of a blog with the post (R-blog-item), read from a `BlogView`."""
+    """A blog entry with the post (R-blog-item), read from a `BlogView`."""
 
     comment: Annotated[CommentView, FieldPath("comment", CommentRecord)]
     blog: Annotated[str, FieldPath("entry.account", AccountName)]
@@ -73,19 +73,19 @@ class BlogItemRecord(Struct):
 
 
 class FeedView(Struct):
-    """Source of feed records: an entry of a feed, and its post."""
+    """Source of feed records: a feed entry and its post."""
 
     entry: feeds.FeedEntry
     comment: CommentView
 
     @property
     def reblog_by(self) -> tuple[str, ...]:
-        """The accounts that reblogged the post. Empty if its author added it to the feed, even if others reblogged it later."""
+        """The accounts that reblogged the post. Empty if it is in the feed because of its author, even if others reblogged it later."""
         return self.entry.reblogged_by if self.entry.first_reblogged_by else ()
 
 
 class FeedEntryRecord(Struct):
-    """An entry of a feed, without the post (R-feed-entry), read from a `FeedView`."""
+    """A feed entry without the post (R-feed-entry), read from a `FeedView`."""
 
     author: Annotated[str, FieldPath("comment.row.author", AccountName)]
     permlink: Annotated[str, FieldPath("comment.row.permlink", Text)]
@@ -95,7 +95,7 @@ class FeedEntryRecord(Struct):
 
 
 class FeedItemRecord(Struct):
-    """An entry of a feed with the post (R-feed-item), read from a `FeedView`."""
+    """A feed entry with the post (R-feed-item), read from a `FeedView`."""
 
     comment: Annotated[CommentView, FieldPath("comment", CommentRecord)]
     reblog_by: Annotated[tuple[str, ...], FieldPath("reblog_by", Many(Bounded(16)))]

@@ -12,7 +12,7 @@ from state.protocol.transaction import SignedTransaction
 
 
 class AppliedOperationRecord(Struct):
-    """An operation with its position in the chain (R-op-item), read from a record of the plugin account_history."""
+    """An operation with its position in the chain (R-op-item), read from an entry of the plugin account_history."""
 
     trx_id: Hash160
     block: UInt32
@@ -24,7 +24,7 @@ class AppliedOperationRecord(Struct):
 
 
 class TransactionView(Struct):
-    """A transaction of the main branch, its block, and its index in the block."""
+    """A transaction of the main branch with its block and its index in the block."""
 
     trx: SignedTransaction
     block_num: int
@@ -32,7 +32,7 @@ class TransactionView(Struct):
 
 
 class StoredTransactionRecord(TransactionRecord):
-    """A transaction of a block, with its id and position (R-trx-stored), read from a `TransactionView`, in both groups."""
+    """A transaction of a block with its id and position, in both JSON formats (R-trx-stored), read from a `TransactionView`."""
 
     ROOT: ClassVar[str] = "trx"
     APPBASE_ABSENT: ClassVar[tuple[str, ...]] = ()

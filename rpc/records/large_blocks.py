@@ -1,7 +1,7 @@
-"""Incremental JSON encoding of large blocks, since a block of 2 MB takes a quarter of a second.
+"""Encodes large blocks as JSON in steps, since encoding a 2 MB block takes a quarter of a second.
 
-One block is encoded at a time, since its objects take twenty times its bytes. A call for another block first finishes this one. The
-last KEPT_MAX results are cached as bytes.
+Only one block is encoded at a time, since the Python objects of a block need twenty times the memory of its bytes. A call for another block
+first finishes the block in progress. The newest KEPT_MAX results are cached as bytes.
 """
 
 from collections import OrderedDict
@@ -16,16 +16,16 @@ from rpc.records.blocks import block_json
 from state.protocol.transaction import OPERATION, SignedBlock, Wire
 from state.store.lazy.incremental import CHUNK_ROWS, NotReady
 
-LARGE_SIZE = 200_000  # bytes; encoding a smaller block takes at most 40 ms
+LARGE_SIZE = 200_000  # bytes; a smaller block is encoded in at most 40 ms
 KEPT_MAX = 4
-SLICE_UNITS = 200  # approximate work of a step
+SLICE_UNITS = 200  # units of work per step, approximately
 
-# The identity of a block, and whether its JSON format is the legacy one.
+# The key of a block: its identity, and whether the JSON format is the legacy one.
 Key = tuple[bytes, bool]
 
 
 class LargeBlocks:
-    """Cache of recently encoded large blocks of a chain, and the block that is being encoded."""
+    """Encodes large blocks of a chain, one at a time, and caches the newest results."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -33,19 +33,19 @@ class LargeBlocks:
         self._making: tuple[Key, Generator[None, None, Raw]] | None = None
 
     def shown(self, known_by: bytes, read: Callable[[], SignedBlock], legacy: bool) -> dict[str, Any]:
-        """Return the JSON of a block. `read` returns the block. Raises: NotReady until the JSON is complete."""
+        """Return the JSON of the block that `read` returns. `known_by` identifies it. Raises: NotReady until the JSON is complete."""
         key = known_by, legacy
         if key in self._kept:
             self._kept.move_to_end(key)
-            return cast(dict[str, Any], self._kept[key])  # encoded; replies include it unchanged
+            return cast(dict[str, Any], self._kept[key])  # already encoded; replies contain it unchanged
         raise NotReady(lambda: self._advance(key, read))
 
     def _advance(self, key: Key, read: Callable[[], SignedBlock]) -> bool:
-        """Encode a step. Return whether the block is still incomplete."""
+        """Do one encoding step. Return whether the requested block is still incomplete."""
         if key in self._kept:
             return False
         if self._making is None:
-            self._making = key, in_slices(self._wire, read, key[1])
+            self._making = key, encode_in_steps(self._wire, read, key[1])
         making, steps = self._making
         try:
             next(steps)
@@ -60,8 +60,8 @@ class LargeBlocks:
         return key not in self._kept
 
 
-def in_slices(wire: Wire, read: Callable[[], SignedBlock], legacy: bool) -> Generator[None, None, Raw]:
-    """Return the JSON of `block_json`. Yields after each step."""
+def encode_in_steps(wire: Wire, read: Callable[[], SignedBlock], legacy: bool) -> Generator[None, None, Raw]:
+    """Encode a block in steps, yielding after each one. Return the same JSON as `block_json`."""
     block = read()
     yield
     dump = wire.codecs.dumper(OPERATION, legacy)
@@ -89,7 +89,7 @@ _BY_CHAIN: WeakKeyDictionary[Wire, LargeBlocks] = WeakKeyDictionary()
 
 
 def large_blocks(wire: Wire) -> LargeBlocks:
-    """Return the cache of large blocks of a chain."""
+    """Return the chain's cache of encoded large blocks."""
     if wire not in _BY_CHAIN:
         _BY_CHAIN[wire] = LargeBlocks(wire)
     return _BY_CHAIN[wire]

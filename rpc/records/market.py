@@ -10,7 +10,7 @@ from state.protocol.values.asset import Asset, Price
 
 
 class BucketSideRecord(Struct):
-    """One side of the trades of a bucket."""
+    """Amounts of one asset in the bucket's highest, lowest, first and last price, and its traded volume."""
 
     high: Big
     low: Big
@@ -20,7 +20,7 @@ class BucketSideRecord(Struct):
 
 
 class BucketRecord(Struct):
-    """Trades summed up by period (R-bucket), read from the bucket's row."""
+    """Trades aggregated over a time period (R-bucket), read from the bucket's row."""
 
     id: UInt32
     open: Time
@@ -30,7 +30,7 @@ class BucketRecord(Struct):
 
 
 class TokenBucketRecord(BucketRecord):
-    """Trades summed up by period on a chain with tokens (R-bucket). `symbol` is the symbol traded against COIN."""
+    """Trades aggregated over a time period on a chain with tokens (R-bucket). `symbol` is the symbol traded against COIN."""
 
     symbol: Symbol
 
@@ -54,7 +54,7 @@ class TickerRecord(Struct):
 
 
 class PricedOrderRecord(Struct):
-    """An open order in the book of market_history_api and condenser_api (R-book-order), read from a `BookOrderView`."""
+    """An open order in the order books of market_history_api and condenser_api (R-book-order), read from a `BookOrderView`."""
 
     order_price: Annotated[Price, FieldPath("price", Price)]
     real_price: RealNumber
@@ -64,7 +64,7 @@ class PricedOrderRecord(Struct):
 
 
 class TradeRecord(Struct):
-    """A trade (R-trade) with the amounts that the newer and the older order paid, read from a trade of the plugin market_history."""
+    """A trade (R-trade): the amounts paid by the newer and the older order, read from a trade of the plugin market_history."""
 
     date: Annotated[int, FieldPath("time", Time)]
     current_pays: Annotated[Asset, FieldPath("operation.current_pays", Asset)]

@@ -1,4 +1,4 @@
-"""Records of orders on the market. Source: rpc-api.md §2.4."""
+"""Records of market orders. Source: rpc-api.md §2.4."""
 
 from typing import Annotated
 
@@ -24,14 +24,14 @@ class LimitOrderRecord(Struct):
 
 
 class OpenOrderRecord(LimitOrderRecord):
-    """An open order in condenser_api (R-open-order), with two members that the reference never computes."""
+    """An open order in condenser_api (R-open-order). Two members are never filled, as in the reference."""
 
     real_price: Annotated[str, ConstantField(NO_REAL_PRICE)]
     rewarded: Annotated[bool, ConstantField(False)]
 
 
 class BookOrderView(Struct):
-    """Source of order book records: the remaining amount of an open order, and its worth at the order's price, rounded down."""
+    """Source of order book records: the remaining amount of an open order, and its value at the order's price, rounded down."""
 
     price: Price
     coin: int
@@ -40,13 +40,13 @@ class BookOrderView(Struct):
 
     @property
     def real_price(self) -> float:
-        """The price in the other symbol per COIN."""
+        """The price of one COIN in the other symbol."""
         base, quote = self.price.base, self.price.quote
         return ratio(quote.amount, base.amount) if base.symbol == COIN else ratio(base.amount, quote.amount)
 
 
 class BookOrderRecord(Struct):
-    """An open order in database_api (R-book-order), read from a `BookOrderView`. The reference doesn't compute its real price."""
+    """An open order in database_api (R-book-order), read from a `BookOrderView`. `real_price` is never filled, as in the reference."""
 
     order_price: Annotated[Price, FieldPath("price", Price)]
     real_price: Annotated[str, ConstantField(NO_REAL_PRICE)]
@@ -56,5 +56,5 @@ class BookOrderRecord(Struct):
 
 
 def ratio(amount: int, per: int) -> float:
-    """Return a quotient in double precision, as the reference does, or 0 for a division by 0."""
+    """Divide in double precision, as the reference does. Division by 0 results in 0."""
     return float(amount) / float(per) if per else 0.0

@@ -1,4 +1,4 @@
-"""Records of condenser_api.get_state, the pages of the website. Source: rpc-api.md §2.2, §5.1."""
+"""Records of condenser_api.get_state, which returns the data of website pages. Source: rpc-api.md §2.2, §5.1."""
 
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ Names = Many(String())
 
 
 class PageAccountView(AccountView):
-    """Source of `PageAccountRecord`: an account, and the lists of the page's section."""
+    """Source of `PageAccountRecord`: an account, and the lists of the page section."""
 
     transfer_history: Numbered = ()
     other_history: Numbered = ()
@@ -27,7 +27,7 @@ class PageAccountView(AccountView):
 
 
 class PageAccountRecord(ExtendedAccountRecord):
-    """An account on a page (R-account extended), read from a `PageAccountView`. Only get_accounts fills `witness_votes`."""
+    """An account on a website page (R-account extended), read from a `PageAccountView`. Only get_accounts fills `witness_votes`."""
 
     transfer_history: Annotated[list[Any], FieldPath("transfer_history", Pairs(Int(64), AppliedOperationRecord))]
     other_history: Annotated[list[Any], FieldPath("other_history", Pairs(Int(64), AppliedOperationRecord))]

@@ -1,4 +1,4 @@
-"""Records of escrows, withdrawals from savings, and conversions. Source: rpc-api.md §2.4."""
+"""Records of escrows, savings withdrawals, and conversions. Source: rpc-api.md §2.4."""
 
 from msgspec import Struct
 
@@ -38,7 +38,7 @@ class SavingsWithdrawalRecord(Struct):
 
 
 class ConversionRecord(Struct):
-    """A pending conversion of SBD to COIN (R-conversion), read from its row."""
+    """A pending SBD-to-COIN conversion (R-conversion), read from its row."""
 
     id: UInt32
     owner: AccountName

@@ -1,4 +1,4 @@
-"""Records of single plugins: reputations, resource credits, simulated payouts. Source: rpc-api.md §2.4, §3.13, §5.3."""
+"""Records of individual plugins: reputations, resource credits, simulated payouts. Source: rpc-api.md §2.4, §3.13, §5.3."""
 
 from typing import Annotated, ClassVar
 
@@ -17,14 +17,14 @@ class ReputationRecord(Struct):
 
 
 class ManabarRecord(Struct):
-    """Manabar of an account's resource credits, read from its row."""
+    """Manabar of an account's resource credits, read from the account's row in the plugin rc."""
 
     current_mana: Annotated[int, FieldPath("mana", Big)]
     last_update_time: Annotated[int, FieldPath("mana_time", UInt32)]
 
 
 class CreditsView(Struct):
-    """An account's row of credits, and its maximum."""
+    """Source of `CreditsRecord`: an account's row in the plugin rc, and its maximum of resource credits."""
 
     row: RcAccount
     max_rc: int
@@ -50,7 +50,7 @@ class PayoutRecord(Struct):
 
 
 class SimulationRecord(Struct):
-    """Simulated payouts of all pending comments, and the recent claims that the fund would have."""
+    """Simulated payouts of all pending comments, and the simulated recent claims of the reward fund."""
 
     recent_claims: UInt128
     payouts: Annotated[tuple[PayoutRecord, ...], Many(PayoutRecord)]

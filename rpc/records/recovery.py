@@ -1,4 +1,4 @@
-"""Records of account recovery, former owner authorities, and requests to decline voting rights. Source: rpc-api.md §2.4."""
+"""Records of account recovery requests, former owner authorities, and requests to decline voting rights. Source: rpc-api.md §2.4."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from state.protocol.codec.kinds import AccountName, Time, UInt32
 
 
 class RecoveryRequestRecord(Struct):
-    """A pending recovery of an account (R-recovery), read from its row."""
+    """A pending account recovery request (R-recovery), read from its row."""
 
     id: UInt32
     account_to_recover: AccountName
@@ -16,7 +16,7 @@ class RecoveryRequestRecord(Struct):
 
 
 class ChangeRecoveryRequestRecord(Struct):
-    """A pending change of an account's recovery partner (R-change-recovery), read from its row."""
+    """A pending change of an account's recovery account (R-change-recovery), read from its row."""
 
     id: UInt32
     account_to_recover: AccountName
@@ -24,7 +24,7 @@ class ChangeRecoveryRequestRecord(Struct):
     effective_on: Time
 
 
-class DeclineRequestRecord(Struct):
+class DeclineVotingRightsRequestRecord(Struct):
     """A pending request to decline voting rights (R-decline), read from its row."""
 
     id: UInt32

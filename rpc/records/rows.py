@@ -1,6 +1,6 @@
-"""Names of the rows of all tables, and JSON encoding of their fields.
+"""Display names of the rows of all tables, and JSON encoding of their fields.
 
-The kinds of fields come from the records of the rows. A field without a record is encoded by the type of its value.
+The kinds of the fields are those of the records that are read from the row. Other fields are encoded by the type of their value.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from rpc.records.orders import LimitOrderRecord
 from rpc.records.payments import ConversionRecord, EscrowRecord, SavingsWithdrawalRecord
 from rpc.records.plugins import CreditsRecord, ManabarRecord, ReputationRecord
 from rpc.records.proposals import ProposalRecord
-from rpc.records.recovery import ChangeRecoveryRequestRecord, DeclineRequestRecord, OwnerHistoryRecord, RecoveryRequestRecord
+from rpc.records.recovery import ChangeRecoveryRequestRecord, DeclineVotingRightsRequestRecord, OwnerHistoryRecord, RecoveryRequestRecord
 from rpc.records.tokens import ContributionRecord, EmissionRecord, IcoRecord, MarketMakerRecord, TokenRecord
 from rpc.records.vesting import DelegationExpirationRecord, DelegationRecord
 from rpc.records.witnesses import WitnessRecord
@@ -40,7 +40,7 @@ from state.tables import accounts as accounts_tables
 KEY_BYTES = 33
 TIME, SBD_AMOUNT, SYMBOL = Seconds(), Amount(assets.SBD), SymbolKind()
 
-# The records of a row class. A field has the kind of the first record that has it.
+# The records that are read from each row class. If several have a field, the first one determines its kind.
 RECORDS: dict[type[Row], tuple[type[Struct], ...]] = {
     accounts_tables.Account: (AccountRecord, VotingManaRecord, DownvoteManaRecord),
     accounts_tables.AccountAuthority: (AccountRecord,),
@@ -48,7 +48,7 @@ RECORDS: dict[type[Row], tuple[type[Struct], ...]] = {
     accounts_tables.OwnerHistory: (OwnerHistoryRecord,),
     accounts_tables.RecoveryRequest: (RecoveryRequestRecord,),
     accounts_tables.ChangeRecoveryRequest: (ChangeRecoveryRequestRecord,),
-    accounts_tables.DeclineVotingRequest: (DeclineRequestRecord,),
+    accounts_tables.DeclineVotingRequest: (DeclineVotingRightsRequestRecord,),
     accounts_tables.VestingDelegation: (DelegationRecord,),
     accounts_tables.DelegationExpiration: (DelegationExpirationRecord,),
     content.Comment: (CommentRecord,),
@@ -71,8 +71,8 @@ RECORDS: dict[type[Row], tuple[type[Struct], ...]] = {
     RcAccount: (CreditsRecord, ManabarRecord),
     Reputation: (ReputationRecord,),
 }
-# Kinds of fields without a record that the type of the value doesn't determine.
-MORE: dict[type[Row], dict[str, Kind]] = {
+# Kinds of fields that are in no record, and whose kind doesn't follow from the type of the value.
+OTHER_KINDS: dict[type[Row], dict[str, Kind]] = {
     content.Comment: {"beneficiary_payout_value": SBD_AMOUNT},
     globals.TransactionRecord: {"expiration": TIME},
     market.LiquidityReward: {"last_update": TIME},
@@ -90,15 +90,15 @@ MORE: dict[type[Row], dict[str, Kind]] = {
     Tagged: {"created": TIME, "active": TIME, "cashout": TIME},
     LastRead: {"time": TIME},
 }
-# Fields with the name of the account that a row belongs to.
-OF_ACCOUNT = (
+# Fields that contain the name of the account to which a row belongs.
+ACCOUNT_FIELDS = (
     "name", "account", "owner", "from_", "from_account", "delegator", "voter", "seller", "creator", "control_account", "contributor",
     "account_to_recover", "follower", "blogger", "dst",
 )  # fmt: skip
 
 
 class Named(Struct, frozen=True):
-    """Name of a row, and the account or the post (author and permlink) that it belongs to, if any."""
+    """Display name of a row, and the account or post (author, permlink) to which it belongs, if any."""
 
     text: str
     account: str | None = None
@@ -106,18 +106,18 @@ class Named(Struct, frozen=True):
 
 
 def name_of(state: State, table: Table[Any], row: Any) -> Named:
-    """Return the name of a row: its key fields, with names instead of the ids of other rows."""
+    """Return the display name of a row: its key fields, with ids of other rows replaced by names."""
     special = NAMES.get(type(row))
     if special is not None:
         return special(state, row)
-    fields = key_fields(type(table))  # type: ignore[arg-type]  # of classes mypy doesn't know that they can be hashed
+    fields = key_fields(type(table))  # type: ignore[arg-type]  # mypy doesn't recognize classes as hashable
     parts = [str(shown_value(state, row, field, getattr(row, field))) for field in fields]
-    account = next((getattr(row, field) for field in OF_ACCOUNT if isinstance(getattr(row, field, None), str)), None)
+    account = next((getattr(row, field) for field in ACCOUNT_FIELDS if isinstance(getattr(row, field, None), str)), None)
     return Named(" / ".join(parts), account or None)
 
 
 def shown_value(state: State, row: Any, field: str, value: Any) -> Any:
-    """Encode the value of a field of a row as JSON, in the format of all groups except condenser_api."""
+    """Encode a field of a row as JSON, in the format of all API groups except condenser_api."""
     kind = kinds_of(type(row)).get(field)  # type: ignore[arg-type]  # as above
     if value is None:
         return None
@@ -130,7 +130,7 @@ def shown_value(state: State, row: Any, field: str, value: Any) -> Any:
 
 
 def plain(state: State, value: Any) -> Any:
-    """Encode a value without a kind as JSON."""
+    """Encode a value as JSON by its type."""
     if isinstance(value, (list, tuple)):
         return [plain(state, member) for member in value]
     if isinstance(value, Struct) and not wire_fields(type(value)) and not isinstance(value, (assets.Asset, assets.Price)):
@@ -140,8 +140,8 @@ def plain(state: State, value: Any) -> Any:
 
 @cache
 def kinds_of(cls: type[Row]) -> dict[str, Any]:
-    """Return the known kinds of the fields of a row class."""
-    found: dict[str, Any] = dict(MORE.get(cls, {}))
+    """Return the known kinds of a row class's fields."""
+    found: dict[str, Any] = dict(OTHER_KINDS.get(cls, {}))
     for record in RECORDS.get(cls, ()):
         for field in wire_fields(record):
             kind, path = field.kind, field.name
@@ -155,7 +155,7 @@ def kinds_of(cls: type[Row]) -> dict[str, Any]:
 
 @cache
 def key_fields(table: type[Table[Any]]) -> tuple[str, ...]:
-    """Return the fields of the first unique index of a table, or of its first order if it has none."""
+    """Return the fields of a table's first unique index, or of its first ordered index if it has no unique one."""
     declared = [value for cls in reversed(table.__mro__) for value in vars(cls).values() if isinstance(value, Unique | Ordered)]
     unique = [one for one in declared if isinstance(one, Unique) or one.unique]
     return next((one.fields for one in (*unique, *declared)), ())
@@ -181,7 +181,7 @@ def _vote(state: State, row: content.CommentVote) -> Named:
 
 
 def _of_post(state: State, row: Any) -> Named:
-    """Return the name of a row of the social index by its post."""
+    """Name a row of the social index by its account and post."""
     posts = getattr(state.plugins.get("communities"), "posts", None)
     post = None if posts is None else posts.get(row.post)
     return Named(row.account) if post is None else _post(post.author, post.permlink, f"{row.account}: ")

@@ -1,4 +1,4 @@
-"""Records of posts in lists: names, counts and payouts, without texts and votes, so that a page of them is small."""
+"""Records of posts in lists: identifiers, counts and payouts. They omit texts and votes to keep a page of posts small."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -20,7 +20,7 @@ from state.tables.content import Comment
 
 
 class PostSummaryView(Struct):
-    """Source of `PostSummaryRecord`: the row of a post or reply, its title, its community, and its paid or pending payout."""
+    """Source of `PostSummaryRecord`: the row of a post or reply, its title, its community, and its total or pending payout."""
 
     row: Comment
     title: str
@@ -33,9 +33,9 @@ class PostSummaryView(Struct):
 
 
 class PostSummaryRecord(Struct):
-    """A post or a reply in a list, read from a `PostSummaryView`.
+    """A post or reply in a list, read from a `PostSummaryView`.
 
-    `payout` is the amount paid to author and curators, or the pending payout, which is in COIN without a price feed.
+    `payout` is the amount paid to author and curators, or the pending payout. It is in COIN if there is no price feed.
     """
 
     author: Annotated[str, FieldPath("row.author", AccountName)]

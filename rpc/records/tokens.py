@@ -1,4 +1,4 @@
-"""Records of tokens (SMT), their initial offerings, emissions and contributions. Source: rpc-api.md §2.4."""
+"""Records of tokens (SMT), their initial offerings (ICO), emissions and contributions. Source: rpc-api.md §2.4."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ Phase = Annotated[int, Choice("coin::chain::smt_phase", *smt.PHASE_NAMES)]
 
 
 class MarketMakerTokens(Kind):
-    """Tokens held by a market maker, read from the row of the token."""
+    """Amounts held by a token's market maker, read from the token's row."""
 
     default = smt.SmtToken()
 
@@ -25,7 +25,7 @@ class MarketMakerTokens(Kind):
 
 
 class MarketMakerRecord(Struct):
-    """Market maker of a token, read from the row of the token."""
+    """Market maker of a token, read from the token's row."""
 
     coin_balance: Annotated[int, FieldPath("market_maker_coin_balance", CoinAmount)]
     token_balance: Annotated[Asset, FieldPath("", MarketMakerTokens())]
@@ -59,7 +59,7 @@ class TokenRecord(Struct):
 
 
 class IcoRecord(Struct):
-    """Initial offering of a token, read from its row."""
+    """Initial offering (ICO) of a token, read from its row."""
 
     id: UInt32
     symbol: Symbol
@@ -73,7 +73,7 @@ class IcoRecord(Struct):
 
 
 class TokenView(Struct):
-    """Source of `TokenWithIcoRecord`: the rows of a token and of its offering, if there is one."""
+    """Source of `TokenWithIcoRecord`: the rows of a token and of its initial offering, if it has one."""
 
     token: smt.SmtToken
     ico: smt.SmtIco | None
@@ -87,7 +87,7 @@ class TokenWithIcoRecord(Struct):
 
 
 class EmissionsUnitRecord(Struct):
-    """Receivers of emitted tokens and their shares, read from the row of an emission."""
+    """Accounts that receive emitted tokens, with their shares, read from the row of an emission."""
 
     token_unit: Unit
 
@@ -111,7 +111,7 @@ class EmissionRecord(Struct):
 
 
 class ContributionRecord(Struct):
-    """A contribution to the offering of a token (R-smt-contrib), read from its row."""
+    """A contribution to a token's initial offering (R-smt-contrib), read from its row."""
 
     id: UInt32
     symbol: Symbol

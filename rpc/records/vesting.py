@@ -1,4 +1,4 @@
-"""Records of delegations and routes of power-downs. Source: rpc-api.md §2.4."""
+"""Records of delegations and power-down routes. Source: rpc-api.md §2.4."""
 
 from msgspec import Struct
 
@@ -17,7 +17,7 @@ class DelegationRecord(Struct):
 
 
 class DelegationExpirationRecord(Struct):
-    """Delegated VESTS that are returning to their owner (R-delegation-exp), read from their row."""
+    """Formerly delegated VESTS that are returning to their owner (R-delegation-exp), read from their row."""
 
     id: UInt32
     delegator: AccountName
@@ -26,7 +26,7 @@ class DelegationExpirationRecord(Struct):
 
 
 class RouteRecord(Struct):
-    """A route of a power-down (R-route), read from its row."""
+    """A power-down route (R-route), read from its row."""
 
     id: UInt32
     from_account: AccountName

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import pytest
 
-from rpc.api.pages import MONEY, PASSED_OVER
+from rpc.api.pages import MONEY, OMITTED_OPERATIONS
 from state.operations.custom import Custom
 from state.operations.transfers import Transfer
 from state.plugins.rc.accounts import BEFORE
@@ -81,7 +81,7 @@ SAME_VESTS = (SMT - {"claim_reward_balance2"}) | names("""
         pytest.param({cls.NAME for cls in STATE}, STATELESS, REAL, id="rc/usage.STATE"),
         pytest.param({cls.NAME for cls in MARKET}, NO_MARKET, REAL, id="rc/usage.MARKET"),
         pytest.param({cls.NAME for cls in BEFORE}, SAME_VESTS, ALL, id="rc/accounts.BEFORE"),
-        pytest.param(MONEY | PASSED_OVER, OTHER_HISTORY, ALL, id="pages.MONEY or PASSED_OVER"),
+        pytest.param(MONEY | OMITTED_OPERATIONS, OTHER_HISTORY, ALL, id="pages.MONEY or OMITTED_OPERATIONS"),
     ],
 )
 def test_every_operation_is_in_each_table(table: object, left_out: frozenset[str], operations: frozenset[str]) -> None:

@@ -7,7 +7,7 @@ from itertools import islice
 
 import rpc.api
 from rpc.declare.method import METHODS
-from rpc.records.rows import MORE, RECORDS
+from rpc.records.rows import OTHER_KINDS, RECORDS
 from state.chain.changes import tables_of
 from state.snapshot.image import RULES, parts_of
 from tests.codebase.test_declarations import names
@@ -27,11 +27,9 @@ KNOWN = (3, "224acad119208e853c2ff2f06fc74ecd2efc797e24c60a11cccfdbd3e9ae7d40")
 
 
 def test_every_row_shows_its_fields() -> None:
-    """The fields concern `explorer_api.get_changes`. A row is in RECORDS with its records, in MORE with the kinds of its fields, or in the
-    list above.
-    """
+    """For `explorer_api.get_changes`, a row is in RECORDS with its records, in OTHER_KINDS with its fields' kinds, or in the list above."""
     rows = {table.ROW for _, table in tables_of(Player(CASES / "communities").chain.state)}
-    unknown = {row.__name__ for row in rows - RECORDS.keys() - MORE.keys()}
+    unknown = {row.__name__ for row in rows - RECORDS.keys() - OTHER_KINDS.keys()}
     assert unknown == SHOWN_BY_TYPE
 
 

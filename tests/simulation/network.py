@@ -130,7 +130,7 @@ class Network:
             "root_path": "",
             "headers": headers,
             "client": (host, 40_000 + self.requests % 20_000),
-            "state": {"guest": usage},
+            "state": {"usage": usage},
             "server": (HOST, PORT),
             "extensions": {},
         }

@@ -1,4 +1,4 @@
-"""Accounts in the social index: notifications, profiles and relations. Source: social.md §3.4, §3.8."""
+"""Accounts in the social index: notifications, profiles and relations between accounts. Source: social.md §3.4, §3.8."""
 
 from itertools import islice
 from typing import Any
@@ -35,12 +35,12 @@ FOLLOW_TYPES = ("blacklisted", "follow_blacklist", "muted", "follow_muted")
 
 
 def last_argument(value: Any) -> int:
-    """Return the row before which a page of notifications starts. Clients count notifications from 1, rows count from 0."""
+    """Return the row id at which a page of notifications ends. Clients count notifications from 1, rows count from 0."""
     return notifications_lists.LAST if value is None else number_argument(value, "last_id") - 1
 
 
-def is_communitys(state: State, name: str) -> bool:
-    """Whether an account is a community. Its notifications are all events in it, without a filter by score."""
+def is_community(state: State, name: str) -> bool:
+    """Whether an account is a community. The notifications of a community are all of its events, without a minimum score."""
     return name.startswith(state.spec.community_prefix)
 
 
@@ -54,14 +54,14 @@ def account_notifications(
     last_id: NumberArgument = None,
     limit: NumberArgument = 100,
 ) -> list[Json]:
-    """List the notifications of an account before `last_id`, newest first. For a community, these are all events in it."""
-    kept, most = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
+    """List the notifications of an account before `last_id`, newest first. For a community, list all of its events."""
+    kept, count_max = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
     name, last = existing_account(state, account).name, last_argument(last_id)
-    if is_communitys(state, name):
+    if is_community(state, name):
         found = notifications_lists.of_community(kept, name, last)
     else:
         found = notifications_lists.of_account(kept, name, last, number_argument(min_score, "min_score"))
-    return show.each(NotificationRecord, [notification(kept, row) for row in islice(found, most)])
+    return show.each(NotificationRecord, [notification(kept, row) for row in islice(found, count_max)])
 
 
 @method("bridge.post_notifications", plugin=COMMUNITIES, record=NotificationRecord)
@@ -76,19 +76,19 @@ def post_notifications(
     limit: NumberArgument = 100,
 ) -> list[Json]:
     """List the notifications about a post before `last_id`, newest first."""
-    kept, most = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
+    kept, count_max = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
     post = kept.post(account_argument(author), permlink_argument(permlink))
     demand(post is not None, "post id not found")
     assert post is not None
     found = notifications_lists.of_post(kept, post, last_argument(last_id), number_argument(min_score, "min_score"))
-    return show.each(NotificationRecord, [notification(kept, row) for row in islice(found, most)])
+    return show.each(NotificationRecord, [notification(kept, row) for row in islice(found, count_max)])
 
 
 @method("bridge.unread_notifications", plugin=COMMUNITIES, record=UnreadRecord)
 def unread_notifications(state: State, show: RecordEncoder, /, account: NameArgument, min_score: NumberArgument = 25) -> Json:
     """Return the time up to which an account has read its notifications, and the number of newer ones in `account_notifications`."""
     kept, name = COMMUNITIES.of(state), existing_account(state, account).name
-    if is_communitys(state, name):
+    if is_community(state, name):
         unread = notifications_lists.unread(kept, name, 0, as_community=True)
     else:
         unread = notifications_lists.unread(kept, name, number_argument(min_score, "min_score"))
@@ -125,14 +125,14 @@ def get_relationship_between_accounts(
 
 @method("bridge.does_user_follow_any_lists", plugin=COMMUNITIES)
 def does_user_follow_any_lists(state: State, /, observer: NameArgument) -> bool:
-    """Return false, since this node has no lists that accounts can follow."""
+    """Always return false, since this node doesn't support lists that accounts can follow."""
     existing_account(state, observer)
     return False
 
 
 @method("bridge.get_follow_list", plugin=COMMUNITIES, record=FollowListEntryRecord)
 def get_follow_list(state: State, show: RecordEncoder, /, observer: NameArgument, follow_type: TextArgument = "blacklisted") -> list[Json]:
-    """List the accounts that the observer ignores (`muted`), by name. Lists of other types are empty, since this node has none."""
+    """List the accounts that the observer ignores (`muted`), by name. All other lists are empty, since this node doesn't support them."""
     name = existing_account(state, observer).name
     demand(follow_type in FOLLOW_TYPES, f"invalid follow_type `{follow_type}`")
     if follow_type != "muted" or not FOLLOW.is_on(state):

@@ -1,4 +1,4 @@
-"""Checks of the arguments of `bridge`, which arrive as parsed JSON, with the refusals of the social indexer. Source: social.md §3.1."""
+"""Checks arguments of `bridge`, which are parsed JSON, and refuses them with the social indexer's texts. Source: social.md §3.1."""
 
 import re
 from typing import Annotated, Any
@@ -27,13 +27,13 @@ TAG = re.compile(r"[a-z0-9_-]+")
 
 
 def demand(ok: object, text: str) -> None:
-    """Refuse with a text unless `ok`."""
+    """Refuse the call with this text unless `ok` is true."""
     if not ok:
         raise InvalidParameters(text)
 
 
 def account_argument(value: Any, *, may_be_empty: bool = False) -> str:
-    """Return an argument that has the format of an account name, or refuse it."""
+    """Return an account name. Refuse a value that isn't well-formed."""
     if value is None or value == "":
         demand(may_be_empty, "invalid account (not specified)")
         return ""
@@ -46,7 +46,7 @@ def account_argument(value: Any, *, may_be_empty: bool = False) -> str:
 
 
 def permlink_argument(value: Any, *, may_be_empty: bool = False) -> str:
-    """Return an argument that has the format of a permlink, or refuse it."""
+    """Return a permlink. Refuse a value that isn't well-formed."""
     if value is None or value == "":
         demand(may_be_empty, "permlink cannot be blank")
         return ""
@@ -57,7 +57,7 @@ def permlink_argument(value: Any, *, may_be_empty: bool = False) -> str:
 
 
 def tag_argument(value: Any, *, may_be_empty: bool = True) -> str:
-    """Return an argument that has the format of a tag or of a community name, or refuse it."""
+    """Return a tag or the name of a community. Refuse a value that isn't well-formed."""
     if value is None or value == "":
         demand(may_be_empty, "tag was blank")
         return ""
@@ -68,7 +68,7 @@ def tag_argument(value: Any, *, may_be_empty: bool = True) -> str:
 
 
 def number_argument(value: Any, name: str) -> int:
-    """Return an argument as an integer. Texts of digits are also accepted."""
+    """Return an integer, which may be given as a string of digits. Refuse other values."""
     demand(value is not None, f"{name} must be provided")
     try:
         return int(value)
@@ -76,22 +76,22 @@ def number_argument(value: Any, name: str) -> int:
         raise InvalidParameters(f"{name} must be an integer") from None
 
 
-def limit_argument(value: Any, most: int) -> int:
-    """Return an argument as a limit between 1 and `most`, or refuse it."""
+def limit_argument(value: Any, limit_max: int) -> int:
+    """Return the maximum number of results. Refuse a value that isn't between 1 and `limit_max`."""
     limit = number_argument(value, "limit")
     demand(limit > 0, "limit must be positive")
-    demand(limit <= most, f"limit exceeds max ({limit} > {most})")
+    demand(limit <= limit_max, f"limit exceeds max ({limit} > {limit_max})")
     return limit
 
 
 def text_argument(value: Any, name: str) -> str:
-    """Return an argument that must be a text. Null means an empty text."""
+    """Return a string, "" for null. Refuse other values."""
     demand(value is None or isinstance(value, str), f"{name} must be a string")
     return value or ""
 
 
 def existing_account(state: State, value: Any) -> Account:
-    """Return the account that an argument names, or refuse it."""
+    """Return the account with this name, or refuse the call if there is none."""
     demand(value, "no account name specified")
     demand(isinstance(value, str), "invalid account name type")
     row = state.accounts.by_name.get(value)
@@ -101,12 +101,12 @@ def existing_account(state: State, value: Any) -> Account:
 
 
 def observer_argument(state: State, value: Any) -> str:
-    """Return the name of the observer, an existing account, or "" if there is none."""
+    """Return the name of the observer, "" if none is given. Refuse an unknown account."""
     return existing_account(state, value).name if value else ""
 
 
 def existing_post(state: State, author: str, permlink: str) -> Comment:
-    """Return a post or a reply, or refuse an unknown one."""
+    """Return the post or reply with this author and permlink, or refuse the call if there is none."""
     comment = state.comments.by_permlink.get(author, permlink)
     demand(comment is not None, "invalid author/permlink")
     assert comment is not None
@@ -114,7 +114,7 @@ def existing_post(state: State, author: str, permlink: str) -> Comment:
 
 
 def start_post(state: State, kept: Social, author: str, permlink: str) -> tuple[bool, Comment | None]:
-    """Return whether the post after which a page starts was deleted, and the post, None for the first page."""
+    """Return whether the post after which a page starts is deleted, and the post itself (None for the first page)."""
     if not permlink:
         return False, None
     post = kept.post(author, permlink)

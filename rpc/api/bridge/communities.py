@@ -1,4 +1,4 @@
-"""Communities: their figures, roles, titles and subscribers. Source: social.md §3.5-§3.8."""
+"""Communities: their statistics, roles, titles and subscribers. Source: social.md §3.5-§3.8."""
 
 from itertools import islice
 from typing import Annotated
@@ -25,7 +25,7 @@ from rpc.records.bridge.communities import (
     full_community,
     listed_community,
 )
-from rpc.records.bridge.kinds import TimeText
+from rpc.records.bridge.kinds import FormattedTime
 from state.plugins.social.communities import lists as communities_lists
 from state.plugins.social.community_payloads import ROLE_NAMES
 from state.plugins.social.index import Social
@@ -41,12 +41,12 @@ SORTS = ("rank", "new", "subs")
 TOPICS = ("photography", "travel", "gaming", "crypto", "music", "food")
 
 RoleJson = Annotated[tuple[str, str, str], ShowsRecord(ROLE)]
-Subscriber = tuple[str, str, str | None, TimeText]
+Subscriber = tuple[str, str, str | None, FormattedTime]
 Named = tuple[str, str]
 
 
 def existing_community(kept: Social, value: object) -> Community:
-    """Return the community that an argument names, or refuse it."""
+    """Return the community with this name, or refuse the call if there is none."""
     row = kept.community(value) if isinstance(value, str) else None
     demand(row is not None, "community not found")
     assert row is not None
@@ -55,7 +55,7 @@ def existing_community(kept: Social, value: object) -> Community:
 
 @method("bridge.get_community", plugin=COMMUNITIES, record=FullCommunityRecord)
 def get_community(state: State, show: RecordEncoder, /, name: CommunityArgument, observer: TextArgument = "") -> Json:
-    """Return a community with its figures, its team, and the role of the observer in it."""
+    """Return a community with its statistics, its team, and the observer's role in it."""
     kept = COMMUNITIES.of(state)
     viewer = observer_argument(state, observer)
     return show(FullCommunityRecord, full_community(state, kept, existing_community(kept, name), viewer))
@@ -63,7 +63,7 @@ def get_community(state: State, show: RecordEncoder, /, name: CommunityArgument,
 
 @method("bridge.get_community_context", plugin=COMMUNITIES, record=CommunityContextRecord)
 def get_community_context(state: State, show: RecordEncoder, /, name: CommunityArgument, account: NameArgument) -> Json:
-    """Return the role and the title of an account in a community, and whether it subscribes."""
+    """Return an account's role and title in a community, and whether it subscribes to the community."""
     kept = COMMUNITIES.of(state)
     row = existing_community(kept, name)
     return show(CommunityContextRecord, context_of(kept, row.name, existing_account(state, account).name))
@@ -95,7 +95,7 @@ def list_community_titles(
 
 @method("bridge.list_all_subscriptions", plugin=COMMUNITIES)
 def list_all_subscriptions(state: State, /, account: NameArgument) -> list[Named]:
-    """List at most 10,000 communities that an account subscribes to, with their titles, by the account's role and by rank."""
+    """List at most 10,000 communities to which an account subscribes, with their titles, ordered by the account's role, then by rank."""
     name = existing_account(state, account).name
     return [(row.name, row.title) for row in communities_lists.subscriptions(state, COMMUNITIES.of(state), name)[:SUBSCRIPTIONS_MAX]]
 
@@ -106,7 +106,7 @@ def list_subscribers(
 ) -> list[Subscriber]:
     """List the newest subscribers of a community after the account `last`, as (name, role, title, date).
 
-    The title is null for an account that never had a role.
+    The title is null for an account that has never had a role.
     """
     kept, most = COMMUNITIES.of(state), limit_argument(limit, SUBSCRIBERS_MAX)
     name = text_argument(community, "community")
@@ -129,9 +129,9 @@ def list_communities(
     sort: TextArgument = "rank",
     observer: TextArgument = None,
 ) -> list[Json]:
-    """List communities by `rank`, age (`new`) or subscribers (`subs`), after the community `last`.
+    """List communities after the community `last`, ordered by `rank`, age (`new`) or number of subscribers (`subs`).
 
-    A query selects communities whose title and about text contain all of its words.
+    A query selects communities whose title and description contain all of its words.
     """
     kept = COMMUNITIES.of(state)
     most = limit_argument(limit, COMMUNITIES_MAX)
@@ -151,7 +151,7 @@ def list_pop_communities(state: State, /, limit: NumberArgument = POPULAR_MAX) -
 
 @method("bridge.get_trending_topics", plugin=COMMUNITIES)
 def get_trending_topics(state: State, /, limit: NumberArgument = 10, observer: TextArgument = None) -> list[Named]:
-    """List communities by rank with their titles, followed by some tags up to the limit."""
+    """List communities by rank, with their titles, and append tags until there are `limit` entries."""
     observer_argument(state, observer)
     kept, most = COMMUNITIES.of(state), limit_argument(limit, TOPICS_MAX)
     ranked = [one.row for one in communities_lists.standings(state, kept)]

@@ -1,4 +1,4 @@
-"""Posts ranked by the social index, by tag and by community, and posts of an account. Source: social.md §3.3, §3.8."""
+"""Posts ranked by the social index, for tags and communities, and posts of accounts. Source: social.md §3.3, §3.8."""
 
 from collections.abc import Iterable, Iterator
 from itertools import dropwhile, islice
@@ -43,7 +43,9 @@ UnknownPostJson = Annotated[Json, ShowsRecord(UnknownPostRecord)]
 
 
 class PayoutStats(TypedDict):
-    """Pending payouts in SBD: `items` by community and by author outside of communities, `total` of all, `blogs` of these authors."""
+    """Pending payouts in SBD: `items` by community, and by author for posts outside of communities; `total` of all; `blogs` of those
+    authors.
+    """
 
     items: list[tuple[str, str, float, int, int | None]]
     total: float
@@ -94,9 +96,9 @@ def get_account_posts(
     limit: NumberArgument = 20,
     observer: TextArgument = "",
 ) -> list[PostJson]:
-    """List posts of an account: its `blog`, its `feed`, its `posts`, its `comments`, its unpaid posts (`payout`), or the `replies` to it.
+    """List posts of an account. `sort` selects its `blog`, `feed`, `posts`, `comments`, unpaid posts (`payout`), or the `replies` to it.
 
-    The list begins with the start post; for `payout`, it begins after the start post.
+    The list begins with the start post. For `payout`, it begins after the start post.
     """
     kept = COMMUNITIES.of(state)
     observer_argument(state, observer)
@@ -125,7 +127,7 @@ def get_account_posts(
 
 
 def shown(state: State, show: RecordEncoder, kept: Social, comments: Iterable[Comment]) -> list[Json]:
-    """Encode posts and replies for the result."""
+    """Encode posts and replies as records for the result."""
     reader = post_reader(state, kept)
     return show.each(BridgePostRecord, [reader.view(comment) for comment in comments])
 
@@ -133,7 +135,7 @@ def shown(state: State, show: RecordEncoder, kept: Social, comments: Iterable[Co
 def shown_entries(
     state: State, show: RecordEncoder, kept: Social, sort: str, account: str, limit: int, start: Comment | None
 ) -> list[Json]:
-    """Return the entries of a blog or a feed, from a post on, each with the accounts that reblogged it."""
+    """Return the entries of a blog or feed from a post on, each with the accounts that reblogged it."""
     entries: Iterator[posts_lists.ListedPost]
     entries = posts_lists.blog(state, kept, account) if sort == "blog" else posts_lists.feed(state, kept, account)
     if start is not None:
@@ -162,7 +164,7 @@ def get_discussion(
 ) -> dict[str, PostJson]:
     """Return a post or a reply and its descendants by author/permlink, down to 50 levels and at most 500 posts.
 
-    The member `replies` of each has the names of its direct replies.
+    The member `replies` of each post contains the author/permlink of its direct replies.
     """
     observer_argument(state, observer)
     kept, name, link = COMMUNITIES.of(state), account_argument(author), permlink_argument(permlink)
@@ -179,16 +181,16 @@ def get_discussion(
 
 @method("bridge.get_post_header", plugin=COMMUNITIES, record=PostHeaderRecord)
 def get_post_header(state: State, show: RecordEncoder, /, author: NameArgument, permlink: PermlinkArgument) -> Json | None:
-    """Return author, permlink, category and depth of a post or a reply, or null."""
+    """Return the author, permlink, category and depth of a post or a reply, or null."""
     comment = state.comments.by_permlink.get(author, permlink) if isinstance(author, str) and isinstance(permlink, str) else None
     return show.maybe(PostHeaderRecord, comment)
 
 
 @method("bridge.normalize_post", plugin=COMMUNITIES)
 def normalize_post(state: State, show: RecordEncoder, /, post: PostArgument) -> PostJson | UnknownPostJson:
-    """Convert a post from the format of `get_content` to that of `bridge`.
+    """Convert a post from the format of `get_content` to the format of `bridge`.
 
-    A post that this node doesn't have is converted only from the given members.
+    If this node doesn't have the post, only the given members are converted.
     """
     demand(isinstance(post, dict), "post must be an object")
     author, permlink = account_argument(post.get("author")), permlink_argument(post.get("permlink"))
@@ -200,7 +202,7 @@ def normalize_post(state: State, show: RecordEncoder, /, post: PostArgument) -> 
 
 @method("bridge.get_payout_stats", plugin=COMMUNITIES)
 def get_payout_stats(state: State, /, limit: NumberArgument = PAYOUT_ROWS_MAX) -> PayoutStats:
-    """Return the pending payouts in SBD by community, and by author outside of communities, largest first, with their sums."""
+    """Return the pending payouts in SBD by community, and by author for posts outside of communities, largest first, with their totals."""
     rows = communities_lists.payout_rows(state, COMMUNITIES.of(state), limit_argument(limit, PAYOUT_ROWS_MAX))
     return {
         "items": [(row.url, row.label, sbd_number(row.payout), row.posts, row.authors) for row in rows.largest],

@@ -13,7 +13,7 @@ from state.protocol.values.text import time_text
 
 
 class HeadInfo(TypedDict):
-    """The head block, and the time of the chain's clock, which is the real time plus its offset."""
+    """The head block, and the chain's current time: the system time plus the clock's offset."""
 
     head_block_number: UInt32
     head_block_id: str
@@ -38,7 +38,7 @@ def head_of(chain: Chain, devchain: DevChain) -> HeadInfo:
 
 
 class BlockMode(TypedDict):
-    """The mode of block production, in the format of the option `--blocks`."""
+    """The block production mode, in the format of the option `--blocks`."""
 
     block_mode: str
 
@@ -47,8 +47,8 @@ class BlockMode(TypedDict):
 async def mine(chain: Chain, devchain: DevChain, processor: Processor, /, count: UInt32 = 1) -> HeadInfo:
     """Produce blocks, the first with the pending transactions, and return the new head.
 
-    The first block is in the slot of the chain's time, or in the next slot if that is later, but early enough that no pending transaction
-    expires. The others are in the following slots, and the chain's time advances with them. Other requests are answered in between.
+    The first block is in the slot of the chain's time, or in the next slot if that is later. If a pending transaction would expire by then,
+    it is earlier. The others are in the following slots, and the chain's time advances with them. Other requests are answered in between.
     """
     await processor.run_steps(devchain.mine(count))
     return head_of(chain, devchain)
@@ -56,18 +56,18 @@ async def mine(chain: Chain, devchain: DevChain, processor: Processor, /, count:
 
 @method("dev_api.set_block_mode", loopback_only=True)
 async def set_block_mode(devchain: DevChain, processor: Processor, /, mode: Annotated[Text, Example("instant")]) -> BlockMode:
-    """Set the mode of block production.
+    """Set the block production mode.
 
-    Modes: `interval` (a block in each slot of 3 s), `interval:SECONDS` (a block every SECONDS of real time), `instant` (a block after
-    each accepted transaction, before its reply), `manual` (only on request), `mixed:SECONDS` (like `instant`, and at most SECONDS after
-    the last block).
+    Modes: `interval` (a block in each slot of 3 s), `interval:SECONDS` (a block every SECONDS of real time), `instant` (a block after each
+    accepted transaction, before its reply), `manual` (only on request), `mixed:SECONDS` (like `instant`, and at most SECONDS after the last
+    block).
     """
     await processor.in_turn(lambda: devchain.set_block_mode(mode))
     return {"block_mode": devchain.block_mode}
 
 
 class NextBlock(TypedDict):
-    """The time set for the next block."""
+    """The time that was set for the next block."""
 
     next_block_time: str
 
@@ -77,7 +77,7 @@ async def advance_time(chain: Chain, devchain: DevChain, processor: Processor, /
     """Advance the chain's time by `seconds`, produce a block at the new time, and return the new head.
 
     If `leap` is `missed`, the slots in between have no block, except one for pending transactions. If it is `produced`, each slot has a
-    block. The default is the node's option `--leap`. A producing node continues from the new time.
+    block. The default is the node's option `--leap`. A node that produces blocks continues from the new time.
 
     Missed slots take no time. A node produces up to 4,000 blocks per second, so a day of produced slots takes at least seven seconds, and
     40 days five minutes. Other requests are answered in between.
@@ -88,7 +88,7 @@ async def advance_time(chain: Chain, devchain: DevChain, processor: Processor, /
 
 @method("dev_api.set_next_block_time", loopback_only=True)
 async def set_next_block_time(devchain: DevChain, processor: Processor, /, time: Timestamp) -> NextBlock:
-    """Set the time of the next block, rounded up to a slot and not before the next slot. Return the rounded time.
+    """Set the time of the next block, rounded up to a slot and at least the next slot. Return the rounded time.
 
     If a pending transaction would expire before that time, a block with the pending transactions is produced first.
     """
@@ -106,15 +106,15 @@ class SnapshotId(TypedDict):
 
 @method("dev_api.snapshot", loopback_only=True)
 async def snapshot(devchain: DevChain, processor: Processor, /) -> SnapshotId:
-    """Take a dev snapshot of the chain in memory, with pending transactions and clock, and return its id. There can be at most 256."""
+    """Take an in-memory dev snapshot of the chain, with pending transactions and clock, and return its id. There can be at most 256."""
     return {"id": await processor.in_steps(devchain.snapshot_in_steps)}
 
 
 @method("dev_api.revert", loopback_only=True)
 async def revert(chain: Chain, devchain: DevChain, processor: Processor, /, id: UInt32) -> HeadInfo:
-    """Revert to a dev snapshot, and return its head. The snapshot can be used again; later ones are dropped.
+    """Restore the chain to a dev snapshot, and return its head. The snapshot can be used again; later ones are dropped.
 
-    This also restores the clock's offset from the machine's, the block mode, the time of the next block and the impersonated accounts.
+    This also restores the clock's offset from the system time, the block mode, the time of the next block and the impersonated accounts.
     Calls that wait for a transaction that no longer exists are refused.
     """
     await processor.in_turn(lambda: devchain.revert(id))
@@ -136,14 +136,14 @@ async def pop_blocks(chain: Chain, devchain: DevChain, processor: Processor, /, 
     """Undo the last `count` blocks, and return the new head.
 
     As after a fork, their transactions become pending again; `drop_pending` drops them. If fewer than `count` blocks are reversible, the
-    call is refused, and nothing changes.
+    call is refused and nothing changes.
     """
     await processor.in_turn(lambda: chain.pop_blocks(count))
     return head_of(chain, devchain)
 
 
 class Dump(HeadInfo):
-    """A dump: the head of its chain, and the size of the file in bytes."""
+    """A dump file: the head of its chain, and the file's size in bytes."""
 
     path: str
     size: UInt64
@@ -153,7 +153,7 @@ class Dump(HeadInfo):
 async def dump(chain: Chain, devchain: DevChain, processor: Processor, /, path: Annotated[Text, Example("chain.dump")]) -> Dump:
     """Write the chain to a file on the node's machine: blocks, state, pending transactions and clock, without dev snapshots.
 
-    An existing dump is replaced. Any other existing file is refused.
+    An existing dump is replaced. If the path is any other file, the call is refused.
     """
     size = await processor.in_turn(lambda: devchain.dump(path))
     return {**head_of(chain, devchain), "path": path, "size": size}
@@ -163,8 +163,8 @@ async def dump(chain: Chain, devchain: DevChain, processor: Processor, /, path: 
 async def load(chain: Chain, devchain: DevChain, processor: Processor, /, path: Annotated[Text, Example("chain.dump")]) -> HeadInfo:
     """Replace the chain by a dump of the same chain, and return its head. If the file can't be used, nothing changes.
 
-    The clock gets the offset from the machine's clock that it had when the dump was written. A node with `--data` refuses this call: stop
-    it and use `coind snapshot load`.
+    The clock gets the offset from the system time that it had when the dump was written. A node with `--data` refuses this call: stop it
+    and use `coind snapshot load`.
     """
     await processor.in_turn(lambda: devchain.load(path))
     return head_of(chain, devchain)
@@ -174,7 +174,7 @@ async def load(chain: Chain, devchain: DevChain, processor: Processor, /, path: 
 
 
 class Impersonated(TypedDict):
-    """Accounts whose transactions need no signatures, all accounts if `everyone` is true."""
+    """The accounts whose transactions need no signatures; all accounts if `everyone` is true."""
 
     accounts: list[str]
     everyone: bool
@@ -214,7 +214,7 @@ async def drop_pending(devchain: DevChain, processor: Processor, /) -> Dropped:
 
 
 class Info(HeadInfo):
-    """The head and the time of the chain, and all settings of dev_api."""
+    """The chain's head and time, and all settings of dev_api."""
 
     chain: str
     chain_id: str
@@ -230,10 +230,10 @@ class Info(HeadInfo):
 
 @method("dev_api.get_info", loopback_only=True)
 def get_info(chain: Chain, devchain: DevChain, /) -> Info:
-    """Return the head and the settings of the chain.
+    """Return the chain's head and settings.
 
-    The settings are the offset of the chain's clock from the machine's (negative: behind), the block mode, the leap mode, the number of
-    witnesses in a round, the number of pending transactions, the ids of dev snapshots, and the impersonated accounts.
+    The settings are the clock's offset from the system time (negative: behind), the block mode, the leap mode, the number of witnesses in a
+    round, the number of pending transactions, the ids of dev snapshots, and the impersonated accounts.
     """
     spec = chain.state.spec
     return {
@@ -252,7 +252,7 @@ def get_info(chain: Chain, devchain: DevChain, /) -> Info:
 
 
 class StateDigest(TypedDict):
-    """The head, the number of pending transactions, and the digest of the state with their effects."""
+    """The head, the number of pending transactions, and a digest of the state including their effects."""
 
     head_block_number: UInt32
     head_block_id: Text
@@ -264,7 +264,7 @@ class StateDigest(TypedDict):
 async def get_state_digest(chain: Chain, processor: Processor, /) -> StateDigest:
     """Return a hash over all tables of the chain. It is equal on nodes with the same head and no pending transactions.
 
-    The call takes about a second for each 100,000 rows. No other request is answered in that time.
+    The call takes about a second per 100,000 rows. No other request is answered during that time.
     """
 
     def steps() -> Generator[None, None, StateDigest]:

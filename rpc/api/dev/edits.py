@@ -1,7 +1,7 @@
 """Direct edits of the state: balances, VESTS, authorities.
 
-No operation makes these changes. They belong to the head block, and are undone and redone with it. With `--data` they are stored in a
-separate file. Supplies and totals are updated.
+No operation makes these changes. They are part of the head block, and are undone and redone with it. With `--data` they are stored in a
+separate file. Supplies and other totals are updated.
 """
 
 from typing import Annotated, Any, TypedDict, cast, get_args
@@ -27,7 +27,7 @@ FAUCET_AMOUNT = Asset(1_000_000, COIN)
 
 
 class AmountKind(AssetKind):
-    """An amount with its symbol in either format: text, or an object with its NAI."""
+    """An amount with its symbol in either JSON form: text, or an object with the NAI."""
 
     def parser(self, codecs: Codecs, legacy: bool) -> Any:
         from_text, from_object = super().parser(codecs, True), super().parser(codecs, False)
@@ -44,7 +44,7 @@ AmountOrNone = Annotated[Any, AnyOf((Amount, Text))]
 
 
 class Holdings(TypedDict):
-    """Balances of an account, without its savings and its open orders."""
+    """An account's balances, without savings and open orders."""
 
     account: str
     balance: str
@@ -61,9 +61,9 @@ async def set_balance(chain: Chain, processor: Processor, /, account: AccountNam
 
 @method("dev_api.set_vests", loopback_only=True)
 async def set_vests(chain: Chain, processor: Processor, /, account: AccountName, vests: Amount) -> Json:
-    """Set the VESTS of an account. Its mana, resource credits and votes are updated. The price of VESTS doesn't change.
+    """Set an account's VESTS. Its mana, resource credits and votes are updated. The price of VESTS doesn't change.
 
-    VESTS that are delegated to others or are being powered down can't be removed.
+    VESTS that are delegated or being powered down can't be removed.
     """
     await edit(chain, processor, account, SetVests(account, vests))
     return {}
@@ -79,9 +79,9 @@ async def set_authority(
     role: Annotated[Text, Example("active")],
     authority: AnyAuthority,
 ) -> Json:
-    """Replace the authority of an account in a role: `owner`, `active` or `posting`.
+    """Replace an account's authority for a role: `owner`, `active` or `posting`.
 
-    A public key means the authority of this key alone. With the role `memo`, a public key becomes the memo key.
+    A public key means an authority of that key alone. For the role `memo`, a public key replaces the memo key.
     """
     require(role in ROLES, "unknown role ${role}, expected one of ${roles}", condition="role", role=role, roles=", ".join(ROLES))
     await edit(chain, processor, account, SetAuthority(account, cast(Role, role), read_authority(wire, role, authority)))
@@ -115,7 +115,7 @@ async def faucet(chain: Chain, processor: Processor, wire: Wire, /, account: Acc
 
 
 async def edit(chain: Chain, processor: Processor, account: str, change: StateEdit) -> None:
-    """Apply a change of an account as part of the head block."""
+    """Apply a state edit to an account as part of the head block."""
 
     def make() -> None:
         require_account(chain, account)
@@ -130,7 +130,7 @@ def require_account(chain: Chain, account: str) -> None:
 
 
 def read_authority(wire: Wire, role: str, given: Any) -> Authority | bytes:
-    """Parse an authority from an object or a public key, or for the role `memo` a key."""
+    """Parse an authority from an object or a public key. For the role `memo`, parse a public key."""
     if isinstance(given, str):
         try:
             key = public_key_from_text(given, wire.spec.key_prefix)

@@ -1,4 +1,4 @@
-"""dev_api.explain_transaction and dev_api.list_refused: explanations of refused transactions."""
+"""dev_api.explain_transaction and dev_api.list_refused: why transactions are refused."""
 
 from typing import Annotated, Any, TypedDict
 
@@ -17,12 +17,12 @@ from state.protocol.values.text import time_text
 
 RefusedLimit = Annotated[UInt32, MaxValue(REFUSED_MAX, f"At most {REFUSED_MAX} refused transactions are retained")]
 
-# A transaction in either of the two JSON formats.
+# A transaction in either JSON form.
 AnyTransaction = Annotated[Any, AnyOf((SignedTransaction,))]
 
 
 class FieldPlace(TypedDict):
-    """A field of a transaction: its offset, its bytes in hex, and its value."""
+    """A field of a transaction: its byte offset, its bytes in hex, and its value."""
 
     path: str
     offset: int
@@ -32,7 +32,7 @@ class FieldPlace(TypedDict):
 
 
 class ExplainedTransaction(TypedDict):
-    """A transaction's bytes with its fields, and its refusal. rule, why and what_to_do are null if it would be accepted."""
+    """A transaction's bytes and fields, and the explanation of its refusal. rule, why and what_to_do are null if it would be accepted."""
 
     rule: str | None
     why: str | None
@@ -59,7 +59,7 @@ class RefusedTransaction(TypedDict):
 
 @method("dev_api.explain_transaction", loopback_only=True)
 def explain_transaction(chain: Chain, explainer: Explainer, /, trx: AnyTransaction) -> ExplainedTransaction:
-    """Return why a transaction would be refused now, and its packed bytes with the offsets of its fields. Nothing is changed.
+    """Return why a transaction would be refused now, and its packed bytes with the offsets of its fields. The chain doesn't change.
 
     The transaction's operations have one of two formats: `["transfer", {...}]` or `{"type": "transfer_operation", "value": {...}}`.
     """
@@ -101,7 +101,7 @@ def list_refused(explainer: Explainer, limit: RefusedLimit = 100) -> list[Refuse
 
 
 def read_transaction(wire: Wire, trx: Any) -> SignedTransaction:
-    """Parse a transaction from JSON, in the format of its operations. Raises: BadArgument if that fails."""
+    """Parse a transaction from either JSON form, which its operations determine. Raises: BadArgument if it is malformed."""
     operations = trx.get("operations") if isinstance(trx, dict) else None
     is_legacy = isinstance(operations, list) and any(isinstance(operation, list) for operation in operations)
     try:

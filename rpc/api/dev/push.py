@@ -1,4 +1,4 @@
-"""Subscriptions of a WebSocket: blocks, irreversible blocks, operations, transactions and refusals."""
+"""WebSocket subscriptions to blocks, irreversible blocks, operations, transactions and refusals."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from rpc.push.session import CALLBACKS, Filter, Session, Topic
 from state.protocol.errors import existing, require
 from state.protocol.operation import OPERATIONS, Operation
 
-NAMES_MAX = 100  # accounts, and operations, in one subscription
+NAMES_MAX = 100  # accounts in one subscription, and operations in one
 SUFFIX = "_operation"
 
 KINDS = tuple(kind.value for kind in Topic if kind not in CALLBACKS)
@@ -24,7 +24,7 @@ def subscribe(session: Session, kind: Annotated[Text, Example("blocks")], accoun
     `operations` selects operations by name.
 
     A notice is `{"method": "dev_api.notice", "params": {"subscription", "kind", "block" | "operation" | "transaction" | "refusal": ...}}`.
-    When a fork or a revert undoes blocks, subscribers of blocks and operations get `"undone": {"first", "last"}` instead, with the numbers
+    When a fork or a revert undoes blocks, subscribers to blocks and operations get `"undone": {"first", "last"}` instead, with the numbers
     of the first and the last undone block. If a client reads too slowly, its WebSocket is closed with code 1013 and a reason.
     """
     text = "unknown kind ${kind}, expected one of ${kinds}"
@@ -48,7 +48,7 @@ def unsubscribe(session: Session, subscription: UInt32) -> Json:
 
 
 def operation_class(name: str) -> type[Operation]:
-    """Return the operation class with this name, `transfer` or `transfer_operation`. An unknown name is refused."""
+    """Return the operation class with this name, for example `transfer` or `transfer_operation`. An unknown name is refused."""
     bare = name.removesuffix(SUFFIX)
     found = next((cls for cls in OPERATIONS.values() if bare == cls.NAME), None)
     return existing(found, "there is no operation ${name}", condition="operations.contains( name )", name=name)

@@ -1,4 +1,4 @@
-"""Transactions signed by the node with private keys from its chain spec, and the list of these keys."""
+"""Transactions that the node signs with private keys of its chain spec, and the list of these keys."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
@@ -16,21 +16,21 @@ from state.protocol.operation import Operation
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import OPERATION, Wire
 
-ATTEMPTS_MAX = 8  # for a transaction if other clients broadcast an equal one at the same time
+ATTEMPTS_MAX = 8  # attempts to build a transaction that no other client broadcasts at the same time
 
-# Each operation in either of the two JSON formats.
+# An operation in either JSON form.
 Operations = Annotated[list[Any], AnyOf((list[Annotated[Operation, OPERATION]],))]
 
 
 class KeyPair(TypedDict):
-    """Public and private key of an account, the latter in wallet import format."""
+    """The public and private key of an account, the private key in wallet import format."""
 
     public: str
     private: str
 
 
 class RoleKeys(TypedDict, total=False):
-    """Keys of an account by role, without roles whose private key is not in the chain spec."""
+    """An account's keys by role. Roles whose private key is not in the chain spec are omitted."""
 
     owner: KeyPair
     active: KeyPair
@@ -39,14 +39,14 @@ class RoleKeys(TypedDict, total=False):
 
 
 class AccountKeys(TypedDict):
-    """A genesis account with its keys."""
+    """A genesis account and its keys."""
 
     name: str
     keys: RoleKeys
 
 
 class Broadcast(TypedDict):
-    """An accepted transaction: its id, and the number of its block, null while it is pending."""
+    """An accepted transaction: its id, and its block's number (null while it is pending)."""
 
     id: str
     block_num: UInt32 | None
@@ -54,9 +54,9 @@ class Broadcast(TypedDict):
 
 @method("dev_api.list_keys", loopback_only=True)
 def list_keys(spec: ChainSpec, /) -> list[AccountKeys]:
-    """Return the accounts and witnesses of the chain spec whose private keys it contains, with these keys.
+    """Return the accounts and witnesses whose private keys are in the chain spec, with these keys.
 
-    They are the keys at genesis. The keys of an account can have changed since then.
+    These are the keys at genesis. An account's keys can have changed since then.
     """
     return [{"name": account.name, "keys": shown_keys(account.secrets, spec.key_prefix)} for account in known_accounts(spec)]
 
@@ -65,11 +65,11 @@ def list_keys(spec: ChainSpec, /) -> list[AccountKeys]:
 async def broadcast_operations(
     chain: Chain, wire: Wire, processor: Processor, caller: Caller, /, operations: Operations, keys: list[Text] | None = None
 ) -> Broadcast:
-    """Build a transaction from operations, sign it, push it, and return its id and its block, null while it is pending.
+    """Build a transaction from operations, sign it, push it, and return its id and its block (null while it is pending).
 
     Each operation has one of two formats: `["transfer", {...}]` with amounts as text, or `{"type": "transfer_operation", "value": {}}`. The
     node signs with as few keys as suffice, from `keys` (private keys in wallet import format) and the known keys (`dev_api.list_keys`). If
-    you repeat a call, the new transaction gets another expiration, so that it is not a duplicate.
+    a call is repeated, the new transaction gets another expiration, so that it isn't a duplicate.
     """
     given = read_operations(operations, wire)
     secrets = dict(known_secrets(wire.spec)) | dict(read_key(text, index) for index, text in enumerate(keys or ()))
@@ -80,7 +80,7 @@ async def broadcast_operations(
         try:
             await processor.push_transaction(trx, caller)
         except PushFailed:
-            # An equal transaction of another client can have been queued before this one.
+            # Another client's equal transaction can have been queued before this one.
             if attempt == ATTEMPTS_MAX - 1 or state.transactions.by_trx_id.get(trx.id) is None:
                 raise
         else:
@@ -89,7 +89,7 @@ async def broadcast_operations(
 
 
 def read_operations(values: list[Any], wire: Wire) -> tuple[Operation, ...]:
-    """Parse operations, each in either of its JSON formats."""
+    """Parse operations, each of which may have either JSON form."""
     read: list[Operation] = []
     for index, value in enumerate(values):
         is_legacy = isinstance(value, list)
@@ -101,7 +101,7 @@ def read_operations(values: list[Any], wire: Wire) -> tuple[Operation, ...]:
 
 
 def read_key(text: str, index: int) -> tuple[bytes, bytes]:
-    """Parse a private key. Return its public key and its secret."""
+    """Parse a private key. Return the public key and the secret bytes."""
     try:
         secret = secret_from_wif(text)
         if not is_secret(secret):
@@ -112,7 +112,7 @@ def read_key(text: str, index: int) -> tuple[bytes, bytes]:
 
 
 def block_of(chain: Chain, trx_id: bytes, before: int) -> int | None:
-    """Return the number of the block after `before` that includes a transaction, or None."""
+    """Return the number of the block after `before` that includes a transaction; None if there is none."""
     for number in range(before + 1, chain.state.props.head_block_number + 1):
         block = chain.block_by_number(number)
         if block is not None and any(trx.id == trx_id for trx in block.transactions):
@@ -121,7 +121,7 @@ def block_of(chain: Chain, trx_id: bytes, before: int) -> int | None:
 
 
 def shown_keys(secrets: Mapping[str, bytes], prefix: str) -> RoleKeys:
-    """Return keys by role as text."""
+    """Encode private keys by role, with their public keys, as text."""
     shown: RoleKeys = {}
     for role, secret in secrets.items():
         pair: KeyPair = {"public": public_key_text(public_key(secret), prefix), "private": wif_from_secret(secret)}

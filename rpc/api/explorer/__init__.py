@@ -1,4 +1,4 @@
-"""explorer_api: methods for the explorer's pages in addition to those of all nodes of the family.
+"""explorer_api: methods for the explorer's pages that the reference doesn't have.
 
-It is public, and its cost is limited like that of all methods.
+It is public. The cost of its calls is limited like that of all methods.
 """

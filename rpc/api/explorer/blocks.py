@@ -1,4 +1,4 @@
-"""A public subscription of blocks, so that a page needs no separate stream."""
+"""A public subscription to blocks, so that a page doesn't need a separate block stream."""
 
 from rpc.declare.arguments import UInt32
 from rpc.declare.method import method
@@ -9,7 +9,7 @@ from rpc.push.session import Session
 def subscribe_blocks(session: Session, /) -> UInt32:
     """Subscribe this WebSocket to new blocks of the main branch, and return the number of the subscription.
 
-    A WebSocket can have only one such subscription: a second call returns the same number. A notice is `{"method": "explorer_api.notice",
+    A WebSocket can have only one such subscription: another call returns the same number. A notice is `{"method": "explorer_api.notice",
     "params": {"subscription", "kind": "blocks", "block": ...}}`. When a fork or a revert undoes blocks, the notice has `"undone": {"first",
     "last"}` instead of the block. If a client reads too slowly, its WebSocket is closed with code 1013 and a reason.
     """

@@ -1,4 +1,4 @@
-"""State changes of a block: rows before and after it, as long as the block can be undone."""
+"""State changes made by a block: rows before and after it, as long as the block can be undone."""
 
 from itertools import islice
 from typing import Any, TypedDict
@@ -13,8 +13,8 @@ from state.chain.changes import RowChange, changes_of
 from state.tables import State
 
 ROWS_MAX = 500
-FIELDS_MAX = 20  # of a row
-TEXT_MAX = 300  # characters of a value
+FIELDS_MAX = 20  # fields per row
+TEXT_MAX = 300  # characters per value
 
 
 class PostName(TypedDict):
@@ -25,7 +25,7 @@ class PostName(TypedDict):
 
 
 class ChangedField(TypedDict):
-    """A field with its value before and after the block, in the format of methods. Long lists and texts are cut, as text."""
+    """A field with its value before and after the block, in the format of the API. Long lists and texts are truncated and become text."""
 
     field: str
     before: Any
@@ -33,9 +33,9 @@ class ChangedField(TypedDict):
 
 
 class ChangedRow(TypedDict):
-    """A row that was `created`, `changed` or `removed`, with its name, and the account or the post that it belongs to.
+    """A row that was `created`, `changed` or `removed`, with its name, and the account or post to which it belongs.
 
-    Fields of a created or removed row are those that differ from a new row.
+    The fields of a created or removed row are those whose values differ from a new row's.
     """
 
     table: str
@@ -48,7 +48,7 @@ class ChangedRow(TypedDict):
 
 
 class Changes(TypedDict):
-    """Changes of a block, in order of the first write to each row."""
+    """The rows that a block changed, in order of the first write to each row."""
 
     block_num: UInt32
     rows: list[ChangedRow]
@@ -57,17 +57,17 @@ class Changes(TypedDict):
 
 @method("explorer_api.get_changes")
 def get_changes(chain: Chain, /, block_num: UInt32) -> Changes:
-    """Return the rows of the state that a block created, changed or removed, with the values before and after it.
+    """Return the rows of the state that a block created, changed or removed, with their values before and after it.
 
-    They are read from the undo journal, so blocks that can no longer be undone are refused. At most 500 rows with 20 fields each are
-    returned. Data of plugins outside of tables, for example account histories, is not included.
+    They are read from the undo journal, so a block that can no longer be undone is refused. At most 500 rows with 20 fields each are
+    returned. Plugin data outside of tables, for example account histories, is not included.
     """
     changes, left_out = changes_of(chain, block_num, ROWS_MAX)
     return {"block_num": block_num, "rows": [shown_row(chain.state, change) for change in changes], "rows_left_out": left_out}
 
 
 def shown_row(state: State, change: RowChange) -> ChangedRow:
-    """Encode a changed row for the reply."""
+    """Encode a changed row."""
     row, named = change.row, name_of(state, change.table, change.row)
     return {
         "table": change.name,
@@ -88,7 +88,7 @@ def shown_row(state: State, change: RowChange) -> ChangedRow:
 
 
 def bounded(value: Any) -> Any:
-    """Return a value. Cut a long text, list or object to a text of TEXT_MAX characters."""
+    """Return a value unchanged, or a long text, list or object as a text of TEXT_MAX characters."""
     if isinstance(value, str):
         return shortened(value)
     if isinstance(value, (list, dict)):
@@ -98,5 +98,5 @@ def bounded(value: Any) -> Any:
 
 
 def shortened(text: str) -> str:
-    """Cut a text to TEXT_MAX characters and an ellipsis."""
+    """Truncate a text to TEXT_MAX characters and append an ellipsis."""
     return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"

@@ -1,7 +1,7 @@
-"""Scheduled events of the chain in order of time, for example payouts and expirations.
+"""Scheduled events of the chain in chronological order, for example payouts and expirations.
 
-Each kind of event is an entry in KINDS: its index by time, and its values in the reply. A call merges these indices from a time on,
-and reads no other rows.
+Each kind of event is an entry in KINDS, with its index by time and its values in the reply. A call merges these indices from a time on, and
+reads no other rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,15 +19,15 @@ from state.protocol.values.text import time_text
 from state.tables import State
 
 DUE_MAX = 500
-ROWS_SEEN_MAX = 10_000  # rows of an account per kind; the number of its orders is unlimited, for example
-POSTS_SEEN_MAX = 200  # last posts of an account, which include its unpaid ones
+ROWS_SEEN_MAX = 10_000  # rows of an account per kind; it can have any number of orders, for example
+POSTS_SEEN_MAX = 200  # last posts of an account; these include its unpaid ones
 DueLimit = Annotated[UInt32, MaxValue(DUE_MAX, f"At most {DUE_MAX} events can be requested at once")]
 
 
 class Due(TypedDict):
-    """A scheduled event. `account` is its owner, null for the whole chain, and `other` the receiver.
+    """A scheduled event. `account` is its owner, null for events of the whole chain. `other` is the receiver.
 
-    Members that a kind doesn't have are null. `amount` is a text with its symbol.
+    Members that don't apply to a kind are null. `amount` is text with the symbol.
     """
 
     time: str
@@ -40,7 +40,7 @@ class Due(TypedDict):
 
 
 class DueItem(NamedTuple):
-    """Values of a scheduled event for the reply."""
+    """The members of `Due` that depend on the kind of event."""
 
     account: str | None = None
     other: str | None = None
@@ -50,10 +50,10 @@ class DueItem(NamedTuple):
 
 
 class DueSource(NamedTuple):
-    """Source of a kind of scheduled events.
+    """Access to the scheduled events of one kind.
 
-    `by_time` returns all rows from a time on, by time, `of_account` the rows of an account in any order. `time` and `tell` return the
-    time and the values of a row.
+    `by_time` returns all rows from a time on, in chronological order, `of_account` the rows of an account in any order. `time` and `tell`
+    return the time and the values of a row.
     """
 
     by_time: Callable[[State, int], Iterable[Any]]
@@ -68,7 +68,7 @@ def _power_downs(state: State, name: str) -> list[Any]:
 
 
 def _row(table: str) -> Callable[[State, str], Iterable[Any]]:
-    """Return a function that reads the single row of an account in a table, if there is one."""
+    """Return a function that returns an account's only row in a table, if there is one, as a sequence."""
     return lambda state, name: [row] if (row := getattr(state, table).by_account.get(name)) is not None else []
 
 
@@ -163,7 +163,7 @@ KINDS: dict[str, DueSource] = {
 
 
 def next_multiple(number: int, of: int) -> int:
-    """Return the first multiple after a number."""
+    """Return the smallest multiple of `of` that is greater than `number`."""
     return (number // of + 1) * of
 
 
@@ -180,8 +180,8 @@ def list_due(
 
     `account` selects the events of one account: those of its last 200 posts, and its first 10,000 of every other kind. `kinds` selects
     kinds: payout, conversion, power_down, savings, escrow_ratification, order_expiration, delegation_return, proposal_start,
-    proposal_removal, recovery_expiration, recovery_account_change, voting_declined, maintenance, median_price. The last two belong to
-    the whole chain.
+    proposal_removal, recovery_expiration, recovery_account_change, voting_declined, maintenance, median_price. The last two concern the
+    whole chain.
     """
     names = list(KINDS) if kinds is None else kinds
     for name in names:
@@ -193,7 +193,7 @@ def list_due(
             kinds=", ".join(KINDS),
         )
     found = merge(*[_of_kind(state, name, start, account) for name in dict.fromkeys(names)], key=lambda entry: entry[0])
-    return [shown(state, time, name, told) for time, name, told in islice(found, limit)]
+    return [shown(state, time, name, item) for time, name, item in islice(found, limit)]
 
 
 def _of_kind(state: State, name: str, start: int, account: str) -> Iterator[tuple[int, str, DueItem]]:
@@ -208,15 +208,15 @@ def _of_kind(state: State, name: str, start: int, account: str) -> Iterator[tupl
             yield time, name, kind.tell(row)
 
 
-def shown(state: State, time: int, name: str, told: DueItem) -> Due:
-    """Encode a scheduled event for the reply."""
-    amount = None if told.amount is None else state.wire.codecs.symbols.asset_text(told.amount)
+def shown(state: State, time: int, name: str, item: DueItem) -> Due:
+    """Encode a scheduled event."""
+    amount = None if item.amount is None else state.wire.codecs.symbols.asset_text(item.amount)
     return {
         "time": time_text(time),
         "kind": name,
-        "account": told.account,
-        "other": told.other,
-        "id": told.id,
-        "permlink": told.permlink,
+        "account": item.account,
+        "other": item.other,
+        "id": item.id,
+        "permlink": item.permlink,
         "amount": amount,
     }

@@ -1,4 +1,4 @@
-"""Data about the chain and the node for all pages of the explorer."""
+"""Data about the chain and the node that all pages of the explorer need."""
 
 from typing import TypedDict
 
@@ -12,7 +12,7 @@ from state.protocol.values.asset import COIN, SBD, VESTS, decimals, nai_text
 
 
 class Token(TypedDict):
-    """A built-in symbol: its NAI with `@@`, its letters, and its number of decimals."""
+    """A built-in symbol: its NAI with `@@`, its letters, and its number of decimal places."""
 
     nai: str
     symbol: str
@@ -20,7 +20,7 @@ class Token(TypedDict):
 
 
 class Overview(HeadInfo):
-    """The chain, its head and its time, and the node."""
+    """The chain, its head and time, and the node."""
 
     chain: str
     chain_id: str

@@ -1,4 +1,4 @@
-"""Lists of post summaries for pages. Lists of other methods hold all texts and votes."""
+"""Pages of post summaries. Other methods that list posts return all texts and votes."""
 
 from itertools import islice
 from typing import Annotated, TypedDict
@@ -27,7 +27,7 @@ SummaryJson = Annotated[Json, ShowsRecord(PostSummaryRecord)]
 
 
 class PostList(TypedDict):
-    """A page of a list of posts. `has_more` is true if the list continues after it."""
+    """A page of a list of posts. `has_more` is true if more posts follow."""
 
     posts: list[SummaryJson]
     has_more: bool
@@ -46,8 +46,8 @@ def list_posts(
 ) -> PostList:
     """List posts with a tag, or all posts, after the start post.
 
-    `order` is `trending`, `hot`, `created`, `active`, `votes`, `children`, `promoted`, `cashout`, `post_payout`, or `comment_payout` for
-    replies.
+    `order` is `trending`, `hot`, `created`, `active`, `votes`, `children`, `promoted`, `cashout`, `post_payout`, or for replies
+    `comment_payout`.
     """
     require(order in ORDERS, "There is no order ${o}", condition="order", o=order)
     start = start_post(state, start_author, start_permlink)
@@ -55,17 +55,17 @@ def list_posts(
         state, order, as_tag(tag), limit + 2, start=None if start is None else start.id, since=max(0, state.head_time - OVERDUE_SECONDS)
     )
     found = [entry.comment for entry in entries]
-    # The list starts with the start post, unless that has left the list since.
+    # The list contains the start post, unless it has left the list in the meantime.
     if start is not None and found and found[0] == start.id:
         del found[0]
-    return part(state, show, [state.comments.find(comment) for comment in found], limit)
+    return page_of(state, show, [state.comments.find(comment) for comment in found], limit)
 
 
 @method("explorer_api.list_updated_posts")
 def list_updated_posts(
     state: State, show: RecordEncoder, /, start_author: AccountName = "", start_permlink: Text = "", limit: PostsLimit = 20
 ) -> PostList:
-    """List all posts, last changed first, after the start post. This needs no plugin."""
+    """List all posts after the start post, last changed first. No plugin is required."""
     start = start_post(state, start_author, start_permlink)
     require(start is None or not start.parent_author, "The start must be a post", condition="!start.parent_author")
     order = state.comments.by_last_update
@@ -75,7 +75,7 @@ def list_updated_posts(
         if row.parent_author:
             break
         found.append(row)
-    return part(state, show, found, limit)
+    return page_of(state, show, found, limit)
 
 
 @method("explorer_api.list_community_posts", plugin=COMMUNITIES, not_enabled=COMMUNITIES_OFF)
@@ -99,14 +99,14 @@ def list_community_posts(
     start = start_post(state, start_author, start_permlink)
     found = posts_lists.ranked_posts(state, kept, posts_lists.scope_of(kept, community, ""), sort, limit + 1, start)
     pins = 0 if start is not None or sort not in posts_lists.PINNED_ORDERS else len(found) - min(len(found), limit + 1)
-    return part(state, show, [state.comments.find(comment) for comment in found], limit + pins)
+    return page_of(state, show, [state.comments.find(comment) for comment in found], limit + pins)
 
 
 def start_post(state: State, author: str, permlink: str) -> Comment | None:
-    """Return the post after which a page starts, or None for the first page. An unknown post is refused."""
+    """Return the post after which a page starts; None for the first page. An unknown post is refused."""
     return comment_of(state, author, permlink) if author or permlink else None
 
 
-def part(state: State, show: RecordEncoder, rows: list[Comment], limit: int) -> PostList:
-    """Return the page of the first `limit` rows. Further rows mean that the list continues."""
+def page_of(state: State, show: RecordEncoder, rows: list[Comment], limit: int) -> PostList:
+    """Return a page of the first `limit` rows. If there are more rows, `has_more` is true."""
     return {"posts": summaries(state, show, rows[:limit]), "has_more": len(rows) > limit}

@@ -1,4 +1,4 @@
-"""Search by text for blocks, transactions, accounts, posts, communities, public keys and tokens."""
+"""Text search for blocks, transactions, accounts, posts, communities, public keys and tokens."""
 
 import re
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ from state.protocol.values.asset import COIN, SBD, VESTS, nai_text, symbol_from_
 from state.tables import State
 
 HITS_MAX = 20
-TEXT_MAX = 2000  # characters that are used; URLs of posts have a few hundred
-NAME_MAX = 16  # characters of an account's name
+TEXT_MAX = 2000  # characters; the rest is ignored. URLs of posts have a few hundred
+NAME_MAX = 16  # characters of an account name
 KEY_TEXT = re.compile(r"[A-Z0-9]{2,8}[1-9A-HJ-NP-Za-km-z]{49,51}")
 PREFIX_SIZES = range(2, 9)
 NAI = re.compile(r"(?:@@)?(\d{8})\d")
@@ -33,7 +33,7 @@ NAME = re.compile(r"[a-z][a-z0-9.-]*")
 class Hit(TypedDict):
     """A search result. `kind` is block, transaction, account, post, community, key or token, and determines the other members.
 
-    `is_exact` is false for accounts that only start with the text, and for the author of an unknown post.
+    `is_exact` is false for accounts whose names only start with the text, and for the author of an unknown post.
     """
 
     kind: str
@@ -57,8 +57,8 @@ def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
     its first letters, author/permlink of a post or the URL of its page, a community, a public key (its accounts are null without the plugin
     account_by_key), or the NAI or letters of a token.
     """
-    sought = text[:TEXT_MAX].strip()
-    return list(islice(hits(chain, sought), HITS_MAX)) if sought else []
+    query = text[:TEXT_MAX].strip()
+    return list(islice(hits(chain, query), HITS_MAX)) if query else []
 
 
 def hits(chain: Chain, text: str) -> Iterator[Hit]:
@@ -68,19 +68,19 @@ def hits(chain: Chain, text: str) -> Iterator[Hit]:
     if 0 < number <= state.props.head_block_number:
         yield {"kind": "block", "is_exact": True, "block_num": number}
     if ID.fullmatch(text.lower()):
-        yield from by_id(chain, bytes.fromhex(text))
-    yield from token_called(state, text)
-    yield from with_key(state, text)
-    author, permlink = place_of(text)
+        yield from find_by_id(chain, bytes.fromhex(text))
+    yield from find_token(state, text)
+    yield from find_key(state, text)
+    author, permlink = parse_author_and_permlink(text)
     if permlink:
-        yield from post_at(state, author, permlink)
+        yield from find_post(state, author, permlink)
     elif author:
-        yield from called(state, author)
-        yield from beginning_with(state, author)
+        yield from find_account_and_community(state, author)
+        yield from find_accounts_starting_with(state, author)
 
 
-def by_id(chain: Chain, wanted: bytes) -> Iterator[Hit]:
-    """Yield the block or the transaction with this id."""
+def find_by_id(chain: Chain, wanted: bytes) -> Iterator[Hit]:
+    """Yield the block and the transaction with this id, if they exist."""
     number = block_number(wanted)
     block = chain.block_by_number(number) if 0 < number <= chain.state.props.head_block_number else None
     if block is not None and block.id == wanted:
@@ -90,8 +90,8 @@ def by_id(chain: Chain, wanted: bytes) -> Iterator[Hit]:
         yield {"kind": "transaction", "is_exact": True, "block_num": found[1], "id": wanted.hex()}
 
 
-def token_called(state: State, text: str) -> Iterator[Hit]:
-    """Yield the token with this NAI or these letters. Created tokens have only a NAI."""
+def find_token(state: State, text: str) -> Iterator[Hit]:
+    """Yield the token with this NAI or these letters, if it exists. Tokens created on the chain have only a NAI."""
     spec, match = state.spec, NAI.fullmatch(text)
     letters = {COIN: spec.coin_symbol, SBD: spec.debt_symbol, VESTS: spec.vests_symbol}
     for symbol, name in letters.items():
@@ -108,8 +108,8 @@ def token_called(state: State, text: str) -> Iterator[Hit]:
         yield {"kind": "token", "is_exact": True, "nai": nai_text(token.liquid_symbol), "symbol": None}
 
 
-def with_key(state: State, text: str) -> Iterator[Hit]:
-    """Yield a public key with its accounts. The prefix can be that of another chain."""
+def find_key(state: State, text: str) -> Iterator[Hit]:
+    """Yield a public key with its accounts. Its text may have the prefix of another chain."""
     key = read_key(text, state.spec.key_prefix)
     if key is None:
         return
@@ -118,7 +118,7 @@ def with_key(state: State, text: str) -> Iterator[Hit]:
 
 
 def read_key(text: str, own: str) -> bytes | None:
-    """Parse a public key with any prefix. Return None for other texts, and for a wrong checksum."""
+    """Parse a public key with any prefix. Return None for other texts, or if the checksum is wrong."""
     if not KEY_TEXT.fullmatch(text):
         return None
     for prefix in (own, *(text[:size] for size in PREFIX_SIZES)):
@@ -129,10 +129,10 @@ def read_key(text: str, own: str) -> bytes | None:
     return None
 
 
-def place_of(text: str) -> tuple[str, str]:
-    """Return account and permlink from `@name`, `author/permlink` or a URL, for example `https://x/tag/@author/permlink`.
+def parse_author_and_permlink(text: str) -> tuple[str, str]:
+    """Extract account and permlink from `@name`, `author/permlink` or a URL, for example `https://x/tag/@author/permlink`.
 
-    The permlink is "" for an account. A reply in the fragment of a URL (`#@author/permlink`) takes precedence.
+    The permlink is "" for an account. A reply in the URL's fragment (`#@author/permlink`) takes precedence.
     """
     page, _, anchor = text.partition("#")
     if anchor.startswith("@"):
@@ -147,16 +147,16 @@ def place_of(text: str) -> tuple[str, str]:
     return (parts[0].lstrip("@").lower() if parts else ""), (parts[1] if len(parts) > 1 else "")
 
 
-def post_at(state: State, author: str, permlink: str) -> Iterator[Hit]:
-    """Yield the post or reply, or its author if it doesn't exist."""
+def find_post(state: State, author: str, permlink: str) -> Iterator[Hit]:
+    """Yield the post or reply with this author and permlink; if it doesn't exist, its author."""
     if state.comments.by_permlink.get(author, permlink) is not None:
         yield {"kind": "post", "is_exact": True, "account": author, "permlink": permlink}
     elif state.accounts.by_name.get(author) is not None:
         yield {"kind": "account", "is_exact": False, "account": author}
 
 
-def called(state: State, name: str) -> Iterator[Hit]:
-    """Yield the account and the community with this name."""
+def find_account_and_community(state: State, name: str) -> Iterator[Hit]:
+    """Yield the account and the community with this name, if they exist."""
     if state.accounts.by_name.get(name) is None:
         return
     yield {"kind": "account", "is_exact": True, "account": name}
@@ -165,8 +165,8 @@ def called(state: State, name: str) -> Iterator[Hit]:
         yield {"kind": "community", "is_exact": True, "name": name}
 
 
-def beginning_with(state: State, text: str) -> Iterator[Hit]:
-    """Yield the accounts whose names start with a text and are longer."""
+def find_accounts_starting_with(state: State, text: str) -> Iterator[Hit]:
+    """Yield the accounts whose names start with a text, except for the account with that name."""
     if len(text) >= NAME_MAX or not NAME.fullmatch(text):
         return
     for row in islice(state.accounts.by_name.starting(text), HITS_MAX + 1):

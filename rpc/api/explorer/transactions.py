@@ -1,4 +1,4 @@
-"""A transaction by id: its position, its bytes with offsets of its fields, its signers and its costs."""
+"""A transaction by id: its position, its bytes with field offsets, its signers and its costs."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -9,7 +9,7 @@ from rpc.declare.arguments import Hash160, UInt16, UInt32
 from rpc.declare.method import method
 from rpc.declare.record_encoder import Json, ShowsRecord
 from rpc.explain.authority.key_owners import KeyOwners, Place
-from rpc.explain.authority.weights import REQUIRED_MAX, SIGNATURES_MAX, STANDING_IN, Weigher
+from rpc.explain.authority.weights import REPLACED_BY, REQUIRED_MAX, SIGNATURES_MAX, Weigher
 from rpc.explain.budget import Budget
 from rpc.explain.case import RefusalCase
 from rpc.explain.fields import parts
@@ -31,16 +31,16 @@ from state.protocol.values.text import time_text
 from state.tables import State
 
 FIELDS_MAX = 1000  # fields in the reply; a block of 64 KB can hold ten times as many
-BLOCKS_MAX = 1000  # newest blocks that are searched without a plugin that indexes transactions
-SEARCHED_MAX = 50_000  # transactions in these blocks
-HISTORY_TRIES = 50  # budget for reading the history of one account for former keys
-SLOTS = 1 << 16  # of reference blocks
+BLOCKS_MAX = 1000  # newest blocks to search if no plugin indexes transactions
+SEARCHED_MAX = 50_000  # transactions to search in these blocks
+HISTORY_TRIES = 50  # budget for searching the history of one account for former keys
+SLOTS = 1 << 16  # number of reference block numbers
 
 TransactionJson = Annotated[Json, ShowsRecord(SignedTransaction)]
 
 
 class KeyPlace(TypedDict):
-    """Role of an account."""
+    """An account and one of its roles."""
 
     account: str
     role: str
@@ -55,9 +55,9 @@ class SignedBy(TypedDict):
 
 
 class NeededAuthority(TypedDict):
-    """An authority that the transaction needs, and the weight that its signatures now reach in it.
+    """An authority that the transaction needs, and the weight that its signatures would reach in it now.
 
-    `met_by` is the role of the account that they satisfy, possibly a higher one, or null if they no longer do. The account is null
+    `met_by` is the role of the account that they satisfy, possibly a higher one, or null if they no longer satisfy any. The account is null
     for an authority that an operation contains.
     """
 
@@ -69,7 +69,7 @@ class NeededAuthority(TypedDict):
 
 
 class Reference(TypedDict):
-    """The reference block, which ties the transaction to a branch, null if it isn't available, and whether the chain has it."""
+    """The reference block, which ties the transaction to a branch (null if it isn't available), and whether it is on the main branch."""
 
     ref_block_num: UInt16
     ref_block_prefix: UInt32
@@ -79,7 +79,7 @@ class Reference(TypedDict):
 
 
 class ResourceUse(TypedDict):
-    """Usage of a resource, in its unit, and its current cost."""
+    """The transaction's usage of a resource, in the resource's unit, and its current cost."""
 
     resource: str
     used: int
@@ -87,7 +87,7 @@ class ResourceUse(TypedDict):
 
 
 class Credits(TypedDict):
-    """The current cost of the transaction in resource credits, as text, and the payer. The original cost isn't stored."""
+    """The transaction's current cost in resource credits, as text, and the payer. The original cost isn't stored."""
 
     payer: str
     cost: str
@@ -95,7 +95,7 @@ class Credits(TypedDict):
 
 
 class FoundTransaction(TypedDict):
-    """A transaction of the main branch, or a pending one with null for block and time."""
+    """A transaction of the main branch, or a pending one, whose block and time are null."""
 
     id: str
     block_num: UInt32 | None
@@ -117,11 +117,11 @@ class FoundTransaction(TypedDict):
 
 @method("explorer_api.get_transaction")
 def get_transaction(chain: Chain, /, id_: Hash160) -> FoundTransaction | None:
-    """Return a transaction of the main branch or a pending one, or null.
+    """Return a transaction of the main branch or a pending one, or null if it is unknown.
 
-    The result includes its bytes with the offsets of at most 1,000 fields, the keys that signed it and their current owners, its
-    reference block, and its current cost in resource credits. Without the plugins account_history and transaction_status, only the
-    newest blocks are searched.
+    The result includes its bytes with the offsets of at most 1,000 fields, the keys that signed it and their current owners, its reference
+    block, and its current cost in resource credits. Without the plugins account_history and transaction_status, only the newest blocks are
+    searched.
     """
     found = find_transaction(chain, id_)
     if found is None:
@@ -155,12 +155,12 @@ def get_transaction(chain: Chain, /, id_: Hash160) -> FoundTransaction | None:
 
 
 def find_transaction(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, int | None, int | None] | None:
-    """Return a transaction, its block and its index in the block (both None if pending), or None if it is unknown."""
+    """Return a transaction, its block number and its index in the block (both None if it is pending); None if it is unknown."""
     state = chain.state
     number = block_of(state, trx_id)
     if number is not None:
         block = chain.block_by_number(number)
-        # A chain that started from a snapshot can lack the block.
+        # The block can be missing if the chain started from a snapshot.
         found = [] if block is None else [(trx, number, i) for i, trx in enumerate(block.transactions) if trx.id == trx_id]
         return found[0] if found else None
     waiting = next((trx for trx in (*chain.pending, *chain.pool.popped) if trx.id == trx_id), None)
@@ -170,31 +170,31 @@ def find_transaction(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, in
 
 
 def block_of(state: State, trx_id: bytes) -> int | None:
-    """Return the number of a transaction's block if a plugin indexes it."""
+    """Return the number of a transaction's block; None if no plugin has indexed it."""
     if ACCOUNT_HISTORY.is_on(state):
         place = locate_transaction(state, trx_id)
         return None if place is None else place[0]
     known = TRANSACTION_STATUS.find(state)
-    # A pending transaction has number 0 there.
+    # The plugin stores 0 for a pending transaction.
     return None if known is None else known.block_of.get(trx_id) or None
 
 
 def search(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, int, int] | None:
-    """Search the newest reversible blocks, which are in memory as objects."""
-    head, left = chain.state.props.head_block_number, SEARCHED_MAX
+    """Search the newest reversible blocks, which are in memory as objects, for a transaction."""
+    head, remaining = chain.state.props.head_block_number, SEARCHED_MAX
     for number in range(head, max(chain.irreversible, head - BLOCKS_MAX), -1):
         block = chain.block_by_number(number)
         for index, trx in enumerate(() if block is None else block.transactions):
             if trx.id == trx_id:
                 return trx, number, index
-        left -= 0 if block is None else len(block.transactions)
-        if left <= 0:
+        remaining -= 0 if block is None else len(block.transactions)
+        if remaining <= 0:
             break
     return None
 
 
 def reference(chain: Chain, trx: SignedTransaction, number: int | None) -> Reference:
-    """Return the reference block, the last one before the transaction whose number has its lower 16 bits."""
+    """Return the reference block: the last block before the transaction whose number has the given lower 16 bits."""
     last = chain.state.props.head_block_number if number is None else number - 1
     found = last - (last - trx.ref_block_num) % SLOTS
     block = chain.block_by_number(found) if found > 0 else None
@@ -208,7 +208,7 @@ def reference(chain: Chain, trx: SignedTransaction, number: int | None) -> Refer
 
 
 def fields_of(wire: Wire, trx: SignedTransaction) -> Iterator[FieldPlace]:
-    """Yield the fields of a transaction with their offsets, in order of its bytes."""
+    """Yield the fields of a transaction with their offsets, in byte order."""
     offset = 0
     for path, data, value in parts(wire, trx):
         yield {"path": path, "offset": offset, "size": len(data), "hex": data.hex(), "value": value}
@@ -219,7 +219,7 @@ def fields_of(wire: Wire, trx: SignedTransaction) -> Iterator[FieldPlace]:
 
 
 def keys_of(state: State, trx: SignedTransaction) -> list[bytes | None]:
-    """Return the keys that signed, in the order of the signatures, None for an invalid signature."""
+    """Return the keys that signed, in the order of the signatures; None for each invalid signature."""
     if trx.signers is not None:
         return list(trx.signers[:SIGNATURES_MAX])
     digest, rule = state.wire.signature_digest(trx), canonical_rule(state)
@@ -233,7 +233,7 @@ def keys_of(state: State, trx: SignedTransaction) -> list[bytes | None]:
 
 
 def signed_by(chain: Chain, trx: SignedTransaction, keys: list[bytes | None]) -> list[SignedBy]:
-    """Return the keys with the accounts and roles that have them, or that had them."""
+    """Return the keys with the accounts and roles that use or used them."""
     key_owners = KeyOwners(RefusalCase(chain, Refused(""), trx, Budget(HISTORY_TRIES)), trx)
     prefix = chain.state.spec.key_prefix
     found: list[SignedBy] = []
@@ -251,19 +251,19 @@ def signed_by(chain: Chain, trx: SignedTransaction, keys: list[bytes | None]) ->
 
 
 def places_of(places: list[Place]) -> list[KeyPlace]:
-    """Encode accounts and roles for the reply."""
+    """Encode accounts with their roles."""
     return [{"account": name, "role": role} for name, role in places]
 
 
 def required(state: State, trx: SignedTransaction, keys: frozenset[bytes]) -> Iterator[NeededAuthority]:
-    """Yield the authorities that a transaction needs, and whether these keys satisfy them now."""
+    """Yield the authorities that a transaction needs, with the weights that these keys reach in them now."""
     needed, lookups = Needed.by(trx.operations), authority_lookups(state)
     nested = lookups.posting if needed.posting else lookups.active
 
     def entry(name: str | None, role: str, authority: Authority) -> NeededAuthority:
         threshold, reached = authority.weight_threshold, Weigher(keys, nested).reached(authority)
         met_by = role if reached >= threshold else None
-        for higher in STANDING_IN[role] if met_by is None else ():
+        for higher in REPLACED_BY[role] if met_by is None else ():
             other = getattr(state.authority(name or ""), higher)
             if Weigher(keys, nested).reached(other) >= other.weight_threshold:
                 met_by = higher
@@ -284,7 +284,7 @@ def required(state: State, trx: SignedTransaction, keys: frozenset[bytes]) -> It
 
 
 def credits_of(state: State, trx: SignedTransaction) -> Credits | None:
-    """Return the current cost of a transaction, or None if credits aren't counted or the cost can't be computed."""
+    """Return a transaction's current cost; None if the plugin rc is off or the cost can't be computed."""
     rc = RC.find(state)
     if rc is None or not rc.accounts.next_id:
         return None
@@ -301,7 +301,7 @@ def credits_of(state: State, trx: SignedTransaction) -> Credits | None:
 
 
 def costs_of(state: State, rc: Rc, usage: Usage) -> list[int]:
-    """Return the cost of each resource of a usage."""
+    """Return the cost of each resource for a usage."""
     costs = []
     for i, used in enumerate(usage):
         alone = list(NO_USAGE)

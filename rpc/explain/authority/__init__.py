@@ -1,1 +1,1 @@
-"""Explains missing, superfluous and malformed signatures: who signed, who should have signed, and the likely cause."""
+"""Explains missing, superfluous and malformed signatures: the keys that signed, the required authorities, and the likely cause."""

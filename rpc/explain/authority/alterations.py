@@ -1,4 +1,4 @@
-"""Variants of a transaction that may have been signed before one of its fields was changed."""
+"""Variants of a refused transaction with one field changed back. The client may have signed one of them."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -17,19 +17,19 @@ from state.protocol.values.asset import COIN, SBD, VESTS, Asset
 from state.protocol.values.integers import INT64_MAX, UINT32_MAX
 from state.protocol.values.text import time_text
 
-ALTERED_BYTES_MAX = 20_000  # larger transactions are skipped, since packing every variant takes too long
-BLOCKS_MAX = 64  # newest blocks that are tried as the reference block
+ALTERED_BYTES_MAX = 20_000  # larger transactions have no variants, since packing each takes too long
+BLOCKS_MAX = 64  # newest blocks to try as the reference block
 SHIFTS = (
     *(sign * hours * 3600 for hours in range(1, 15) for sign in (1, -1)),
     *(sign * minutes * 60 for minutes in (1, 2, 5, 10, 15, 20, 30, 59, 90, 150, 210, 270, 330, 345, 390, 570) for sign in (1, -1)),
     *(sign * seconds for seconds in (1, 2, 3, 5, 10, 30) for sign in (1, -1)),
 )
-FACTORS = (10, 100, 1000)  # for amounts with another precision
-NAMES_SWAPPED_MAX = 4  # names of an operation that are swapped in pairs, and operations that are left out
+FACTORS = (10, 100, 1000)  # between amounts of different precision
+NAMES_SWAPPED_MAX = 4  # account names to swap in pairs, and operations to omit
 
 
 class FieldChange(Struct, frozen=True):
-    """A variant that may have been signed: the transaction, the changed field, its signed value, and how to avoid the change."""
+    """Variant of a transaction that may have been signed: the changed field, the value that was signed, and advice to avoid the change."""
 
     trx: SignedTransaction
     field: str
@@ -38,7 +38,7 @@ class FieldChange(Struct, frozen=True):
 
 
 def altered_transactions(case: RefusalCase, trx: SignedTransaction) -> Iterator[FieldChange]:
-    """Yield variants of the transaction, each with one change undone."""
+    """Yield variants of the transaction in each of which one change after signing is undone."""
     if trx.size > ALTERED_BYTES_MAX:
         return
     for index, operation in enumerate(trx.operations):
@@ -49,14 +49,16 @@ def altered_transactions(case: RefusalCase, trx: SignedTransaction) -> Iterator[
     yield from altered_expiration(trx)
     yield from altered_reference(case, trx)
     if trx.operations[1:]:
-        yield FieldChange(replace(trx, operations=trx.operations[::-1]), "the order of the operations", "the reverse order", "keep it")
+        yield FieldChange(
+            replace(trx, operations=trx.operations[::-1]), "the order of the operations", "the reverse order", "keep the order"
+        )
         for index in range(min(len(trx.operations), NAMES_SWAPPED_MAX)):
             fewer = (*trx.operations[:index], *trx.operations[index + 1 :])
-            yield FieldChange(replace(trx, operations=fewer), "the list of operations", f"no operations[{index}]", "add none afterwards")
+            yield FieldChange(replace(trx, operations=fewer), "the list of operations", f"no operations[{index}]", "don't add any later")
 
 
 def altered_expiration(trx: SignedTransaction) -> Iterator[FieldChange]:
-    """Yield the transaction with other expirations."""
+    """Yield the transaction with its expiration shifted by typical mistakes, for example by time zone offsets."""
     for shift in SHIFTS:
         time = trx.expiration + shift
         if 0 <= time <= UINT32_MAX:
@@ -65,7 +67,7 @@ def altered_expiration(trx: SignedTransaction) -> Iterator[FieldChange]:
 
 
 def altered_reference(case: RefusalCase, trx: SignedTransaction) -> Iterator[FieldChange]:
-    """Yield the transaction with each of the last BLOCKS_MAX blocks as its reference block."""
+    """Yield the transaction with each of the newest BLOCKS_MAX blocks as its reference block."""
     advice = "don't change the reference block after signing"
     number = case.state.props.head_block_number
     for back in range(BLOCKS_MAX):
@@ -76,26 +78,26 @@ def altered_reference(case: RefusalCase, trx: SignedTransaction) -> Iterator[Fie
         altered = replace(trx, ref_block_num=(number - back) % 2**16, ref_block_prefix=prefix)
         yield FieldChange(altered, "the reference block", f"block {number - back}", advice)
         if back < 2:
-            turned = replace(trx, ref_block_prefix=int.from_bytes(row.block_id[4:8], "big"))
-            yield FieldChange(turned, "ref_block_prefix", f"the bytes of block {number - back} in reverse order", advice)
+            reversed_prefix = replace(trx, ref_block_prefix=int.from_bytes(row.block_id[4:8], "big"))
+            yield FieldChange(reversed_prefix, "ref_block_prefix", f"the bytes of block {number - back} in reverse order", advice)
 
 
 def shown(case: RefusalCase, value: Any) -> str:
-    """Format a value for a sentence."""
+    """Format a field's value for use in a sentence."""
     return case.wire.codecs.symbols.asset_text(value) if isinstance(value, Asset) else repr(value)
 
 
 def altered_fields(case: RefusalCase, operation: Operation) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield the field's name, its possible earlier value, and how to avoid the change."""
+    """Yield possible earlier values of the operation's fields: a label, the fields to replace, and advice to avoid the change."""
     fields, spell = wire_fields(type(operation)), case.spec.spell
     for field in fields:
         name, value = spell(field.json), getattr(operation, field.name)
         if is_name(field.kind):
             for words, earlier in earlier_names(value):
-                yield f"{name} (signed with {words})", {field.name: earlier}, "write names as they are on the chain before signing"
+                yield f"{name} (signed with {words})", {field.name: earlier}, "write names before signing as they are on the chain"
         elif is_text(field.kind):
             for words, earlier in earlier_texts(value):
-                yield f"{name} (signed with {words})", {field.name: earlier}, "don't tidy texts up after signing"
+                yield f"{name} (signed with {words})", {field.name: earlier}, "don't normalize texts after signing"
         elif isinstance(field.kind, AssetKind):
             for asset in earlier_amounts(value):
                 yield name, {field.name: asset}, "use the amount with the symbol and the decimal places that are sent"
@@ -108,7 +110,7 @@ def altered_fields(case: RefusalCase, operation: Operation) -> Iterator[tuple[st
 
 
 def earlier_amounts(asset: Asset) -> Iterator[Asset]:
-    """Yield an amount with another precision, another symbol, or another rounding."""
+    """Yield variants of an amount: with other decimal places, rounded differently, or in another symbol."""
     amounts = [asset.amount + 1, asset.amount - 1]
     amounts += [asset.amount * factor for factor in FACTORS] + [asset.amount // factor for factor in FACTORS if asset.amount % factor == 0]
     yield from (Asset(amount, asset.symbol) for amount in amounts if abs(amount) <= INT64_MAX)
@@ -120,7 +122,7 @@ def earlier_amounts(asset: Asset) -> Iterator[Asset]:
 
 
 def earlier_numbers(number: int, kind: Int) -> Iterator[int]:
-    """Yield a number with the other sign, in another unit, or one away."""
+    """Yield variants of an integer within its kind's range: negated, in another unit, one more, one less, and 0."""
     least = -(1 << (kind.bits - 1)) if kind.signed else 0
     most = (1 << (kind.bits - kind.signed)) - 1
     numbers = [-number, number * 100, number // 100, number + 1, number - 1, 0]
@@ -128,9 +130,9 @@ def earlier_numbers(number: int, kind: Int) -> Iterator[int]:
 
 
 def swapped_names(operation: Operation, spell: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield the operation with two names swapped."""
+    """Yield swaps of two account names of the operation: a label, the fields to replace, and advice to avoid the swap."""
     names = [field for field in wire_fields(type(operation)) if is_name(field.kind)][:NAMES_SWAPPED_MAX]
     for one, other in combinations(names, 2):
         swapped = {one.name: getattr(operation, other.name), other.name: getattr(operation, one.name)}
         words = f"{spell(one.json)} and {spell(other.json)}"
-        yield f"{words} (signed in each other's place)", swapped, "don't swap them after signing"
+        yield f"{words} (swapped when signed)", swapped, "don't swap them after signing"

@@ -1,4 +1,4 @@
-"""Finds the owners of keys: accounts related to a transaction, all accounts if a plugin indexes them, and former owners."""
+"""Finds the accounts that use or used a key: those related to a transaction, or any account if the plugin account_by_key is enabled."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -13,10 +13,10 @@ from state.protocol.authority import Authority
 from state.protocol.operation import Needed
 from state.protocol.transaction import SignedTransaction
 
-ACCOUNTS_MAX = 100  # that are searched: those that must sign, that their authorities name, and that the operations touch
-HISTORY_MAX = 400  # newest entries of an account's history that are read for former keys
-HISTORIES_MAX = 3  # accounts whose histories are read
-RECORDS_FOR_A_TRY = 8  # reading this many entries takes about as long as a key recovery
+ACCOUNTS_MAX = 100  # searched accounts: those that must sign, those that their authorities name, and those that operations touch
+HISTORY_MAX = 400  # newest operations of an account that are searched for former keys
+HISTORIES_MAX = 3  # accounts whose histories are searched
+RECORDS_FOR_A_TRY = 8  # operations; reading them takes about as long as a key recovery
 CREATIONS = (AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
 UPDATES = (AccountUpdate, AccountUpdate2)
 ROLES = ("owner", "active", "posting")
@@ -25,7 +25,7 @@ Place = tuple[str, str]  # account and role
 
 
 class KeyOwners:
-    """Finds the accounts and roles that a key belongs to or belonged to."""
+    """Finds the accounts and roles that use or used a key."""
 
     def __init__(self, case: RefusalCase, trx: SignedTransaction) -> None:
         self._case, self._state = case, case.state
@@ -37,7 +37,7 @@ class KeyOwners:
         self.accounts = list(dict.fromkeys([*self.signers, *touched]))[:ACCOUNTS_MAX]
 
     def _nested(self, names: list[str]) -> list[str]:
-        """Return the accounts and, transitively, the accounts that their authorities name."""
+        """Return these accounts and all accounts that their authorities name, directly or indirectly."""
         found = dict.fromkeys(names[:ACCOUNTS_MAX])
         waiting = list(found)
         while waiting and len(found) < ACCOUNTS_MAX:
@@ -50,7 +50,7 @@ class KeyOwners:
         return list(found)
 
     def of(self, key: bytes) -> list[Place]:
-        """Return the accounts and roles that have a key now, starting with those related to the transaction."""
+        """Return the accounts and roles that use a key now, those related to the transaction first."""
         found = list(self._involved.get(key, ()))
         if ACCOUNT_BY_KEY.is_on(self._state):
             for name in references(self._state, key)[:ACCOUNTS_MAX]:
@@ -67,7 +67,7 @@ class KeyOwners:
         return found
 
     def _places(self, name: str) -> dict[bytes, list[Place]]:
-        """Return the keys of an account, each with its roles."""
+        """Return the account's keys, each with the roles that use it."""
         found: dict[bytes, list[Place]] = {}
         row = self._state.account_authorities.by_account.get(name)
         if row is not None:
@@ -83,7 +83,7 @@ class KeyOwners:
         return found
 
     def former(self, key: bytes) -> list[Place]:
-        """Return the accounts and roles that had a key and no longer have it."""
+        """Return the accounts and roles that once used a key and no longer do."""
         return [place for place in self._former.get(key, ()) if key not in self._places(place[0])]
 
     @cached_property
@@ -97,7 +97,7 @@ class KeyOwners:
 
     @cached_property
     def _genesis(self) -> dict[bytes, list[Place]]:
-        """The keys that accounts had at genesis."""
+        """The keys of all accounts at genesis, each with its accounts and roles."""
         found: dict[bytes, list[Place]] = {}
         genesis = self._state.spec.genesis
         for account in genesis.accounts:
@@ -107,7 +107,7 @@ class KeyOwners:
         return found
 
     def _replaced(self) -> Iterator[tuple[str, str, bytes]]:
-        """Yield account, role and key of earlier authorities, from the chain's owner history and from account histories."""
+        """Yield the keys of earlier authorities as (account, role, key), from owner histories and account histories."""
         for name in self.signers:
             for row in self._state.owner_histories.by_account.equal(name):
                 yield from keys_of(name, "owner", row.previous_owner_authority)
@@ -121,13 +121,13 @@ class KeyOwners:
 
 
 def keys_of(name: str, role: str, authority: Authority | None) -> Iterator[tuple[str, str, bytes]]:
-    """Yield account, role and key of an authority."""
+    """Yield the keys of an authority as (account, role, key)."""
     for key, _ in authority.key_auths if authority is not None else ():
         yield name, role, key
 
 
 def given_keys(name: str, operation: Any) -> Iterator[tuple[str, str, bytes]]:
-    """Yield account, role and key that an operation has given to an account."""
+    """Yield the keys that an operation sets for an account as (account, role, key)."""
     if isinstance(operation, CREATIONS):
         is_own = operation.new_account_name == name
     elif isinstance(operation, UPDATES):

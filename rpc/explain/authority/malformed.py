@@ -23,14 +23,14 @@ def bad_signature(case: RefusalCase) -> Explanation:
         why += f"{HEADER_MAX}: 31 plus the recovery id."
         return case.explained("malformed_signature", why, "Send 65 bytes (header, r, s) as 130 hex digits.", **values)
     if case.error.condition == CANONICAL_CONDITION:
-        why = f"signatures[{index}] is valid but not in the form that the chain takes: of the two values of s it must have the lower one."
-        return case.explained("signature_not_canonical", why, "Sign again until the signature is canonical, as the libraries do.", **values)
-    why = f"signatures[{index}] is not a valid signature: no point of the curve belongs to it."
-    return case.explained("signature_not_recoverable", why, "Compare it with the signer's output. It was changed since.", **values)
+        why = f"signatures[{index}] is valid but not canonical: it must have the lower of the two possible values of s."
+        return case.explained("signature_not_canonical", why, "Repeat signing until the signature is canonical, as libraries do.", **values)
+    why = f"signatures[{index}] is not a valid signature: it corresponds to no point of the curve."
+    return case.explained("signature_not_recoverable", why, "Compare it with the signer's output: it was changed after signing.", **values)
 
 
 def first_bad(case: RefusalCase) -> tuple[int, bytes] | None:
-    """Return the first bad signature with its index; None if there is none or the budget is spent first."""
+    """Return the index and bytes of the first invalid signature; None if there is none or the budget runs out first."""
     rule, digest = canonical_rule(case.state), case.wire.signature_digest(case.transaction)
     for index, signature in enumerate(case.transaction.signatures):
         if not case.budget.take():

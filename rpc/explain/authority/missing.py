@@ -1,4 +1,4 @@
-"""Explains missing authorities and superfluous signatures: the facts, and the cause if an attempt finds it."""
+"""Explains missing authorities and superfluous signatures: who signed, the weights reached, and the cause if it can be found."""
 
 from contextlib import suppress
 from itertools import islice
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from rpc.explain.authority.attempts import Attempt, attempts
 from rpc.explain.authority.key_owners import KeyOwners, Place
-from rpc.explain.authority.weights import REQUIRED_MAX, SIGNATURES_MAX, STANDING_IN, required
+from rpc.explain.authority.weights import REPLACED_BY, REQUIRED_MAX, SIGNATURES_MAX, required
 from rpc.explain.case import Explanation, RefusalCase
 from state.chain.transactions import authority_lookups, canonical_rule
 from state.protocol.authorization.fewest_keys import suffice
@@ -19,8 +19,8 @@ from state.protocol.operation import Needed
 from state.protocol.transaction import SignedTransaction
 from state.protocol.work import TooMuchWork
 
-SEARCH_UNITS_MAX = 1000  # of work, to find signatures that can be left out
-BYTES_FOR_A_TRY = 500  # packing and hashing this many bytes takes less time than a key recovery
+SEARCH_UNITS_MAX = 1000  # units of work to find signatures that can be removed
+BYTES_FOR_A_TRY = 500  # packing and hashing them takes less time than a key recovery
 RULES: dict[type[ChainError], str] = {
     MissingActiveAuthority: "missing_active_authority",
     MissingOwnerAuthority: "missing_owner_authority",
@@ -30,7 +30,7 @@ SIGN_AGAIN = "Sign with the right key, and send it again."
 
 
 class Signer(Struct, frozen=True):
-    """A key that signed, its signature, its owners and its former owners."""
+    """A key that signed the transaction, its signature, and the accounts and roles that use or used it."""
 
     key: bytes
     signature: bytes
@@ -39,7 +39,7 @@ class Signer(Struct, frozen=True):
 
 
 class Cause(Struct, frozen=True):
-    """Cause of a missing authority: a stable word (None if unknown), a sentence, and advice."""
+    """Cause of a missing authority: a stable name (None if unknown), a sentence, and advice."""
 
     word: str | None
     said: str
@@ -47,22 +47,22 @@ class Cause(Struct, frozen=True):
 
 
 def missing_authority(case: RefusalCase) -> Explanation:
-    """Explain a transaction whose signatures don't reach an authority."""
+    """Explain a transaction whose signatures don't satisfy a required authority."""
     trx = case.transaction
     key_owners, signers, entries = facts_of(case, trx)
-    # The refusal names the account whose authority no other one replaces.
+    # The refusal names the account whose own authority isn't satisfied and can't be replaced by another role.
     name = case.error.values.get("id")
     lacking = next((one for one in entries if one["short_by"] and one["account"] == name), entries[0] if entries else None)
     cause = cause_of(case, trx, key_owners, signers, lacking)
     rule = RULES.get(type(case.error), "missing_posting_authority")
-    why = f"{lack(lacking)} {cause.said}"
+    why = f"{format_shortfall(lacking)} {cause.said}"
     return case.explained(
         rule, why, cause.what_to_do, signed_by=[signed_by(case, one) for one in signers], required=entries, cause=cause.word
     )
 
 
 def superfluous(case: RefusalCase) -> Explanation:
-    """Explain superfluous signatures, and a key that signed twice."""
+    """Explain signatures that aren't needed, or a key that signed twice."""
     trx = case.transaction
     key_owners, signers, entries = facts_of(case, trx)
     values: dict[str, Any] = {"signed_by": [signed_by(case, one) for one in signers], "required": entries}
@@ -73,20 +73,20 @@ def superfluous(case: RefusalCase) -> Explanation:
         values |= {"cause": "duplicate_signature", "duplicate": twice}
         return case.explained("duplicate_signature", why, "Sign once with each key.", **values)
     spare = not_needed(case, Needed.by(trx.operations), signers, {key["key"] for entry in entries for key in entry["keys"]})
-    said = " and ".join(f"{case.key_text(one.key)}, {whose(one)}" for one in spare)
+    said = " and ".join(f"{case.key_text(one.key)}, {format_owners(one)}" for one in spare)
     accounts = ", ".join(f"{entry['account']} ({entry['role']})" for entry in entries)
     why = f"More keys have signed than are needed, and the chain refuses extra signatures. Needed: {accounts}. Not needed: {said}."
-    found = tried(case, trx, key_owners, next((one for one in spare if not one.places), None))
+    found = find_mistake(case, trx, key_owners, next((one for one in spare if not one.places), None))
     advice = f"Leave out the signature of {', '.join(case.key_text(one.key) for one in spare)}."
     if found is not None:
-        why, advice = f"{why} That signature is not of this transaction: {found.clause}.", found.what_to_do
+        why, advice = f"{why} That signature doesn't match this transaction: {found.clause}.", found.what_to_do
     word = "irrelevant_signature" if found is None else found.cause
     values["irrelevant"] = [case.key_text(one.key) for one in spare]
     return case.explained("irrelevant_signature", why, advice, **values, cause=word)
 
 
 def facts_of(case: RefusalCase, trx: SignedTransaction) -> tuple[KeyOwners, list[Signer], list[dict[str, Any]]]:
-    """Return the key owners, the signers, and the required authorities with the weights reached."""
+    """Return the finder of key owners, the signers, and the JSON form of the required authorities with the weights reached."""
     key_owners = KeyOwners(case, trx)
     signers = signers_of(case, trx, key_owners)
     needed = required(case, Needed.by(trx.operations), frozenset(signer.key for signer in signers))
@@ -94,7 +94,7 @@ def facts_of(case: RefusalCase, trx: SignedTransaction) -> tuple[KeyOwners, list
 
 
 def signers_of(case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners) -> list[Signer]:
-    """Return the keys that signed, with their owners."""
+    """Return the signers of a transaction, with the owners of their keys."""
     keys = case.wire.signers(trx, canonical_rule(case.state))[:SIGNATURES_MAX]
     pairs = zip(keys, trx.signatures, strict=False)
     found = []
@@ -111,12 +111,12 @@ def signed_by(case: RefusalCase, signer: Signer) -> dict[str, Any]:
 
 
 def members_of(places: list[Place]) -> list[dict[str, str]]:
-    """Return the JSON form of accounts with their roles."""
+    """Return the JSON form of (account, role) pairs."""
     return [{"account": name, "role": role} for name, role in places]
 
 
 def not_needed(case: RefusalCase, needed: Needed, signers: list[Signer], members: set[str]) -> list[Signer]:
-    """Return keys that can be left out. Keys in `members`, the authorities' own keys, are tried last, so they are kept if possible."""
+    """Return signers whose signatures can be removed. Signers with a key in `members` (text keys of the authorities) are removed last."""
     lookups, kept = authority_lookups(case.state), list(signers)
 
     def search() -> None:
@@ -130,80 +130,80 @@ def not_needed(case: RefusalCase, needed: Needed, signers: list[Signer], members
     return [one for one in signers if one not in kept] or signers[-1:]
 
 
-def lack(entry: dict[str, Any] | None) -> str:
-    """Describe the required authority and the weight reached."""
+def format_shortfall(entry: dict[str, Any] | None) -> str:
+    """Format a sentence with the required authority, its threshold and the weight reached."""
     if entry is None:
-        return "The authority that is needed is missing."
+        return "A required authority is missing."
     named = f"the {entry['role']} authority of {entry['account']}" if entry["account"] else "an authority that the operation names"
-    others = " or ".join(STANDING_IN[entry["role"]])
+    others = " or ".join(REPLACED_BY[entry["role"]])
     or_others = f" (or {others})" if others else ""
     weights = f"weight {entry['threshold']}, the signatures reach {entry['reached']}"
     return f"The transaction needs {named}{or_others}: {weights}, {entry['short_by']} too little."
 
 
-def whose(signer: Signer) -> str:
-    """Describe the owners of a key."""
+def format_owners(signer: Signer) -> str:
+    """Format a clause with the present or former owners of a signer's key."""
     if signer.places:
         return "the key of " + ", ".join(f"{name} ({role})" for name, role in signer.places[:3])
     if signer.former:
         return "a former key of " + ", ".join(f"{name} ({role})" for name, role in signer.former[:3])
-    return "which belongs to no account that is known here"
+    return "which belongs to no known account"
 
 
 def cause_of(
     case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners, signers: list[Signer], lacking: dict[str, Any] | None
 ) -> Cause:
-    """Return the cause of a missing authority."""
+    """Return the most likely cause of a missing authority. `lacking` is the JSON form of the authority, if it is known."""
     if not signers:
-        return Cause("unsigned", "It has no signature.", f"Sign it with the key of {wanted(lacking)}.")
+        return Cause("unsigned", "It has no signature.", f"Sign it with the key of {format_needed_key(lacking)}.")
     for signer in signers:
         if not signer.places and not signer.former:
-            found = tried(case, trx, key_owners, signer)
+            found = find_mistake(case, trx, key_owners, signer)
             if found is not None:
-                return Cause(found.cause, f"{upper(found.clause)}.", found.what_to_do)
+                return Cause(found.cause, f"{capitalized(found.clause)}.", found.what_to_do)
     for signer in signers:
         own = [place for place in signer.places if place[0] in key_owners.signers]
         if own and not (lacking and lacking["reached"]):
             name, role = own[0]
-            said = f"It was signed with the {role} key of {name}, which doesn't count for this."
-            return Cause("other_role_key", said, f"Sign it with the key of {wanted(lacking)}.")
+            said = f"It was signed with the {role} key of {name}, which doesn't satisfy this authority."
+            return Cause("other_role_key", said, f"Sign it with the key of {format_needed_key(lacking)}.")
     for signer in signers:
         if signer.former:
             name, role = signer.former[0]
-            said = f"It was signed with a key that was the {role} key of {name}, and has been replaced."
-            return Cause("replaced_key", said, f"Sign it with the present key of {wanted(lacking)}.")
+            said = f"It was signed with a former {role} key of {name}, which has been replaced."
+            return Cause("replaced_key", said, f"Sign it with the current key of {format_needed_key(lacking)}.")
     if lacking and lacking["reached"]:
-        to_do = f"Have more keys sign it: {lacking['short_by']} of weight is missing from {wanted(lacking)}."
-        return Cause("too_little_weight", "Some of the signatures count, but not enough of them.", to_do)
+        to_do = f"Sign it with more keys: a weight of {lacking['short_by']} is missing from {format_needed_key(lacking)}."
+        return Cause("too_little_weight", "Some of the signatures count, but their weight is too small.", to_do)
     others = [signer for signer in signers if signer.places]
     if others:
         name, role = others[0].places[0]
-        said = f"It was signed with the {role} key of {name}, an account that has no part in this authority."
-        return Cause("other_account", said, f"Sign it with the key of {wanted(lacking)}.")
+        said = f"It was signed with the {role} key of {name}, an account that is not part of this authority."
+        return Cause("other_account", said, f"Sign it with the key of {format_needed_key(lacking)}.")
     return unknown_key(case, signers, lacking)
 
 
 def unknown_key(case: RefusalCase, signers: list[Signer], lacking: dict[str, Any] | None) -> Cause:
-    """Return the cause for a key of unknown origin."""
-    said = f"It was signed with {case.key_text(signers[0].key)}, which belongs to no account that is known here: "
-    said += "either that is an unknown key, or something was changed after signing, since a changed transaction leads to another key."
+    """Return the cause for signatures whose keys belong to no known account."""
+    said = f"It was signed with {case.key_text(signers[0].key)}, which belongs to no known account: "
+    said += "either the key is unknown, or the transaction was changed after signing, which results in another key."
     if case.budget.is_spent:
-        said += " Not everything could be tried: too many transactions were just refused, or this one is too large."
+        said += " Not all causes could be checked: too many transactions were just refused, or this one is too large."
     spec = case.spec
     to_do = f"Compare the bytes that the client signs with condenser_api.get_transaction_hex. Check its chain id ({spec.chain_id.hex()}), "
-    to_do += f"its symbols ({spec.coin_symbol}, {spec.debt_symbol}, {spec.vests_symbol}) and the key of {wanted(lacking)}."
+    to_do += f"its symbols ({spec.coin_symbol}, {spec.debt_symbol}, {spec.vests_symbol}) and the key of {format_needed_key(lacking)}."
     return Cause(None, said, to_do)
 
 
-def wanted(lacking: dict[str, Any] | None) -> str:
-    """Describe the key that is needed."""
+def format_needed_key(lacking: dict[str, Any] | None) -> str:
+    """Format the account and role whose key should sign."""
     if lacking is None or not lacking["account"]:
         return "the authority that the operation names"
     return f"{lacking['account']}, role {lacking['role']}"
 
 
-def tried(case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners, signer: Signer | None) -> Attempt | None:
-    """Return the attempt that yields a known key from a signature; None if there is none, or the budget is spent."""
+def find_mistake(case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners, signer: Signer | None) -> Attempt | None:
+    """Return the mistake whose digest yields an account's key from the signature. None if none does or the budget is spent."""
     if signer is None:
         return None
     cost = 1 + trx.size // BYTES_FOR_A_TRY
@@ -219,6 +219,6 @@ def tried(case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners, sign
     return None
 
 
-def upper(text: str) -> str:
+def capitalized(text: str) -> str:
     """Capitalize the first letter of a clause."""
     return text[:1].upper() + text[1:]

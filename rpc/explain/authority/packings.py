@@ -1,4 +1,4 @@
-"""Wrong packings of a transaction that some clients produce."""
+"""Wrong serializations of a transaction that known clients produce and sign."""
 
 import re
 from collections.abc import Iterator
@@ -20,10 +20,10 @@ from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import Asset
 from state.protocol.values.text import encode
 
-OPERATIONS_MAX = 50  # operations that are packed differently; the rest are packed normally
+OPERATIONS_MAX = 50  # operations packed incorrectly; the rest are packed correctly
 CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f]")
 LETTERS = {"\x08": "b", "\x0c": "f"}
-# The orders in which beem packs the fields of escrows; it leaves some out.
+# The orders in which the client library beem packs the fields of escrow operations. It omits some fields.
 BEEM_ORDERS = {
     EscrowTransfer: (
         "from_", "to", "agent", "escrow_id", "sbd_amount", "coin_amount", "fee", "ratification_deadline", "escrow_expiration", "json_meta",
@@ -34,35 +34,35 @@ BEEM_ORDERS = {
 
 
 class Packing(Struct, frozen=True):
-    """A wrong packing: a clause that describes the difference, and the resulting digest."""
+    """A wrong serialization that a client may have signed: a clause that describes the difference, and the digest."""
 
     clause: str
     digest: bytes
 
 
 def other_packings(case: RefusalCase, trx: SignedTransaction) -> Iterator[Packing]:
-    """Yield the digests of other packings."""
+    """Yield the wrong serializations of a transaction that a client may have signed, each with its digest."""
     chain_id = case.spec.chain_id
 
     def packed(clause: str, body: bytes) -> Packing:
         return Packing(clause, sha256(chain_id + body).digest())
 
     if trx.body.endswith(b"\0"):
-        yield packed("the extensions of the transaction are missing", trx.body[:-1])
-    yield packed("an empty list of signatures stood after it", trx.body + b"\0")
+        yield packed("the extensions of the transaction were missing", trx.body[:-1])
+    yield packed("an empty list of signatures followed it", trx.body + b"\0")
     fields = [(path, data) for path, data, _ in parts(case.wire, trx) if not path.startswith("signatures")]
-    for what in ("extensions", "beneficiaries"):
-        left = [data for path, data in fields if not (path.endswith(f"].{what}") and data == b"\0")]
-        yield packed(f"the empty {what} of an operation are missing", b"".join(left))
-    yield packed("symbols as numbers of four bytes instead of letters", with_operations(case, trx, nai_symbols))
-    yield packed("control characters in texts as beem packs them", with_operations(case, trx, beem_texts))
-    yield packed("the fields of an escrow in the order of beem", with_operations(case, trx, beem_order))
-    yield packed("the lengths of texts in characters instead of bytes", with_operations(case, trx, lengths_in_characters))
-    yield packed("the members of a set or a map not in ascending order", with_operations(case, trx, descending_sets))
+    for name in ("extensions", "beneficiaries"):
+        remaining = [data for path, data in fields if not (path.endswith(f"].{name}") and data == b"\0")]
+        yield packed(f"the empty {name} of an operation were missing", b"".join(remaining))
+    yield packed("symbols were 4-byte numbers instead of letters", with_operations(case, trx, nai_symbols))
+    yield packed("control characters in texts were packed as beem does", with_operations(case, trx, beem_texts))
+    yield packed("the fields of an escrow were in beem's order", with_operations(case, trx, beem_order))
+    yield packed("the lengths of texts were counted in characters instead of bytes", with_operations(case, trx, lengths_in_characters))
+    yield packed("the members of a set or a map were not in ascending order", with_operations(case, trx, descending_sets))
 
 
 def with_operations(case: RefusalCase, trx: SignedTransaction, pack: Any) -> bytes:
-    """Return the body with each operation packed by `pack(case, operation)`, which returns bytes by field, in order."""
+    """Return the transaction packed with `pack(case, operation)`, which returns an operation's field bytes by name, in order."""
     bodies = []
     for index, operation in enumerate(trx.operations):
         own = {path: data for path, data, _ in parts(case.wire, replace(trx, operations=(operation,), signatures=()))}
@@ -75,12 +75,12 @@ def with_operations(case: RefusalCase, trx: SignedTransaction, pack: Any) -> byt
 
 
 def packed_fields(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Return the bytes of each field as this chain packs it."""
+    """Return the correctly packed bytes of each field."""
     return {field.name: case.wire.codecs.packer(field.kind)(getattr(operation, field.name)) for field in wire_fields(type(operation))}
 
 
 def nai_symbols(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Pack amounts with symbols as numbers of 4 bytes."""
+    """Pack the fields with asset symbols as 4-byte numbers."""
     changed = packed_fields(case, operation)
     for field in wire_fields(type(operation)):
         value = getattr(operation, field.name)
@@ -90,7 +90,7 @@ def nai_symbols(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
 
 
 def beem_texts(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Pack control characters as beem does: as letters and digits."""
+    """Pack the fields with control characters replaced by letters and digits, as the client library beem does."""
     return texts_packed(case, operation, lambda text: sized(encode(CONTROL.sub(letter, text))))
 
 
@@ -100,12 +100,12 @@ def letter(match: re.Match[str]) -> str:
 
 
 def lengths_in_characters(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Pack texts with their length in characters instead of bytes."""
+    """Pack the fields with string lengths counted in characters instead of bytes."""
     return texts_packed(case, operation, lambda text: pack_length(len(text)) + encode(text))
 
 
 def texts_packed(case: RefusalCase, operation: Operation, pack: Any) -> dict[str, bytes]:
-    """Return the bytes of the fields, with texts packed by `pack`."""
+    """Pack the fields with strings packed by `pack`."""
     changed = packed_fields(case, operation)
     for field in wire_fields(type(operation)):
         if is_text(field.kind):
@@ -114,25 +114,25 @@ def texts_packed(case: RefusalCase, operation: Operation, pack: Any) -> dict[str
 
 
 def sized(data: bytes) -> bytes:
-    """Prefix bytes with their length."""
+    """Prepend the packed length to bytes."""
     return pack_length(len(data)) + data
 
 
 def beem_order(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Pack the fields of escrows in beem's order."""
+    """Pack the fields of an escrow operation in the order of the client library beem."""
     changed = packed_fields(case, operation)
     order = BEEM_ORDERS.get(type(operation))
     return changed if order is None else {name: changed[name] for name in order}
 
 
 def descending_sets(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Pack sets and maps, including those of authorities, in descending order."""
+    """Pack the fields with sets and maps, including those of authorities, in descending order."""
     changed = packed_fields(case, operation)
     for field in wire_fields(type(operation)):
         value = getattr(operation, field.name)
         if isinstance(field.kind, (Many, Pairs)):
             changed[field.name] = case.wire.codecs.packer(field.kind)(value[::-1])
         elif isinstance(value, Authority):
-            turned = replace(value, key_auths=value.key_auths[::-1], account_auths=value.account_auths[::-1])
-            changed[field.name] = case.wire.codecs.packer(field.kind)(turned)
+            reversed_authority = replace(value, key_auths=value.key_auths[::-1], account_auths=value.account_auths[::-1])
+            changed[field.name] = case.wire.codecs.packer(field.kind)(reversed_authority)
     return changed

@@ -1,4 +1,4 @@
-"""Variants of texts and names that may have been signed before software changed them."""
+"""Variants of strings and account names, before a client's software changed them after signing."""
 
 import json
 import unicodedata
@@ -24,12 +24,12 @@ JSON_FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def is_name(kind: Any) -> bool:
-    """Whether a field holds the name of an account."""
+    """Whether a field of this kind holds an account name."""
     return isinstance(kind, Bounded) and kind.size == NAME_BYTES
 
 
 def is_text(kind: Any) -> bool:
-    """Whether a field holds a text."""
+    """Whether a field of this kind holds a string."""
     return isinstance(kind, String)
 
 
@@ -61,20 +61,20 @@ NAME_CHANGES: tuple[Change, ...] = (
 
 
 def earlier_texts(text: str) -> Iterator[tuple[str, str]]:
-    """Yield possible earlier forms of a text, each after its description."""
+    """Yield (description, string) pairs of possible earlier forms of a string."""
     for words, change in CHANGES:
         yield words, change(text)
     yield from other_json(text)
 
 
 def earlier_names(name: str) -> Iterator[tuple[str, str]]:
-    """Yield possible earlier forms of an account name, each after its description."""
+    """Yield (description, name) pairs of possible earlier forms of an account name."""
     for words, change in NAME_CHANGES:
         yield words, change(name)
 
 
 def other_json(text: str) -> Iterator[tuple[str, str]]:
-    """Yield a JSON text in the formats of common libraries, each after its description."""
+    """Yield (description, string) pairs of a JSON string reformatted as common libraries do."""
     if len(text) > JSON_TEXT_MAX or not text.lstrip().startswith(("{", "[")):
         return
     try:

@@ -1,4 +1,4 @@
-"""Weights that the signing keys reach in each required authority."""
+"""Adds up the weight that the signing keys reach in each required authority."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,26 +10,26 @@ from state.protocol.authorization.signatures_check import LIMITS, Lookup
 from state.protocol.errors import UnknownKey
 from state.protocol.operation import Needed
 
-REQUIRED_MAX = 20  # authorities that are shown
-SIGNATURES_MAX = 20  # that are examined; a transaction with more is refused for another reason
-# The roles that can replace a role, by the chain's rules.
-STANDING_IN = {"posting": ("active", "owner"), "active": ("owner",), "owner": (), "other": ()}
+REQUIRED_MAX = 20  # authorities in an explanation
+SIGNATURES_MAX = 20  # checked signatures; a transaction with more is refused for another reason
+# For each role, the roles whose authority is accepted instead.
+REPLACED_BY = {"posting": ("active", "owner"), "active": ("owner",), "owner": (), "other": ()}
 
 
 class Weigher:
-    """Adds up the weights of keys in authorities. `nested` looks up the authority of an account in an authority."""
+    """Adds up the weights of the signing keys in authorities. `nested` looks up the authority of an account that an authority names."""
 
     def __init__(self, keys: frozenset[bytes], nested: Lookup) -> None:
         self._keys, self._nested = keys, nested
         self._looked_up = 0
 
     def reached(self, authority: Authority, depth: int = 0) -> int:
-        """Return the weight reached in an authority."""
+        """Return the total weight that the keys reach in an authority."""
         keys = sum(weight for key, weight in authority.key_auths if key in self._keys)
         return keys + sum(weight for name, weight in authority.account_auths if self.is_reached(name, depth))
 
     def is_reached(self, name: str, depth: int) -> bool:
-        """Whether the keys satisfy the authority of an account that another authority names."""
+        """Whether the keys satisfy the authority of an account that is named in another authority."""
         if depth >= LIMITS.depth or self._looked_up >= LIMITS.accounts:
             return False
         self._looked_up += 1
@@ -54,7 +54,7 @@ def required(case: RefusalCase, needed: Needed, keys: frozenset[bytes]) -> Itera
 
 
 def entry(case: RefusalCase, name: str, role: str, authority: Authority, weigher: Weigher) -> dict[str, Any]:
-    """Return the JSON form of one required authority."""
+    """Return the JSON form of a required authority with the weight reached. `name` is "" for an authority that the operation contains."""
     reached = weigher.reached(authority)
     members: dict[str, Any] = {
         "account": name or None,
@@ -69,6 +69,6 @@ def entry(case: RefusalCase, name: str, role: str, authority: Authority, weigher
             {"account": inner, "weight": weight, "is_reached": weigher.is_reached(inner, 0)}
             for inner, weight in authority.account_auths[:MEMBERS_MAX]
         ]
-    if STANDING_IN[role]:
-        members["or_role"] = list(STANDING_IN[role])
+    if REPLACED_BY[role]:
+        members["or_role"] = list(REPLACED_BY[role])
     return members

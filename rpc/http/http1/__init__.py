@@ -1,1 +1,1 @@
-"""Fast path for plain HTTP/1.1 POST, which nearly every client sends: heads of calls, their bodies, and replies, without hypercorn."""
+"""Fast path for plain HTTP/1.1 POST requests, which nearly all clients send: parses requests and sends replies without hypercorn."""

@@ -1,6 +1,6 @@
-"""ASGI cycle of a request that isn't answered at once, because its body is still arriving or its reply takes time.
+"""ASGI cycle of a request that can't be answered at once, because its body is still arriving or its reply takes time.
 
-It runs in the connection's task, and replaces hypercorn for such a request.
+It runs in the connection's task, and replaces hypercorn for such requests.
 """
 
 from collections.abc import Awaitable, Callable
@@ -21,50 +21,50 @@ _DISCONNECT: Event = {"type": "http.disconnect"}
 
 
 class RequestCycle:
-    """Request and reply as an ASGI app sees them."""
+    """The `receive` and `send` of one request for an ASGI app."""
 
-    def __init__(self, connection: Connection, asked: RequestHead, dates: DateHeader) -> None:
-        self._connection, self._asked, self._dates = connection, asked, dates
-        self._missing = asked.size  # bytes of the body that have not arrived
+    def __init__(self, connection: Connection, request: RequestHead, dates: DateHeader) -> None:
+        self._connection, self._request, self._dates = connection, request, dates
+        self._missing = request.size  # number of bytes of the body that have not arrived
         self._piece = self._rest = b""
-        self._is_handed_over = False
+        self._is_body_delivered = False
         self._start: Event | None = None
         self._is_answered = self._is_over = False
-        self._listening = trio.CancelScope()
+        self._receive_scope = trio.CancelScope()
 
     async def run(self, app: App, scope: Event, data: bytes) -> bytes | None:
-        """Run the app for a request whose body begins with `data`. Return the bytes after the request, or None to end the connection."""
-        if self._asked.waits:
+        """Run the app for a request whose body begins with `data`. Return the bytes after the request; None ends the connection."""
+        if self._request.waits:
             await self._connection.write(continue_response(self._dates.line()))
         await self._feed(data)
         if not self._is_over:
             await app(scope, self._receive, self._send)
-        if not self._is_answered or self._asked.is_last or self._missing:
+        if not self._is_answered or self._request.is_last or self._missing:
             return None
         return self._rest
 
     async def fail(self) -> None:
-        """Send status 500, unless the reply has begun."""
+        """Send status 500, unless the response has begun."""
         if self._start is None and not self._is_over:
             await self._refuse(_BUG)
 
     async def _receive(self) -> Event:
-        """Return the next piece of the body; after the last one, wait for the disconnect or the end of the reply."""
-        with trio.CancelScope() as self._listening:
+        """Return the next chunk of the body. After the last one, wait until the client disconnects or the response is complete."""
+        with trio.CancelScope() as self._receive_scope:
             while not (self._is_over or self._is_answered):
-                if self._piece or not (self._missing or self._is_handed_over):
+                if self._piece or not (self._missing or self._is_body_delivered):
                     piece, self._piece = self._piece, b""
-                    self._is_handed_over = not self._missing
-                    return {"type": "http.request", "body": piece, "more_body": not self._is_handed_over}
-                if self._is_handed_over:
-                    # A client that has already sent another request is no longer watched.
+                    self._is_body_delivered = not self._missing
+                    return {"type": "http.request", "body": piece, "more_body": not self._is_body_delivered}
+                if self._is_body_delivered:
+                    # A client that has already sent another request is not watched for a disconnect.
                     await (trio.sleep_forever() if self._rest else self._connection.wait_closed())
                     break
-                await self._hear()
+                await self._receive_body()
         return _DISCONNECT
 
-    async def _hear(self) -> None:
-        """Wait for more bytes of the body."""
+    async def _receive_body(self) -> None:
+        """Receive more bytes of the body."""
         try:
             data = await self._connection.receive()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
@@ -76,31 +76,31 @@ class RequestCycle:
             await self._refuse(_BAD_REQUEST)
 
     async def _feed(self, data: bytes) -> None:
-        """Take received bytes: a piece of the body, and bytes after its end."""
+        """Split received bytes into a chunk of the body and the bytes after its end."""
         self._piece, self._rest = data[: self._missing], data[self._missing :]
         self._missing -= len(self._piece)
-        if self._rest and self._asked.is_last:
-            await self._refuse(_BAD_REQUEST)  # `Connection: close` promised that nothing follows
+        if self._rest and self._request.is_last:
+            await self._refuse(_BAD_REQUEST)  # the client has announced the last request with `Connection: close`
 
     async def _refuse(self, status: int) -> None:
-        """End the request without the app's reply."""
+        """End the request with an error status instead of the app's response."""
         self._is_over = True
         if self._start is None:
             with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-                await self._connection.write(failure(status, self._dates.line(), is_last=self._asked.is_last))
+                await self._connection.write(failure(status, self._dates.line(), is_last=self._request.is_last))
 
     async def _send(self, event: Event) -> None:
-        """Take the app's reply: its head, then its whole body."""
+        """Send the app's response. It consists of two events: the head and the whole body."""
         if self._is_over:
             return
         if self._start is None:
             self._start = event
             return
         start, body = self._start, event["body"]
-        begin = head(start["status"], start["headers"], self._dates.line(), is_last=self._asked.is_last)
+        begin = head(start["status"], start["headers"], self._dates.line(), is_last=self._request.is_last)
         if len(begin) + len(body) <= SEND_AT_ONCE_SIZE:
             await self._connection.write(begin + body)
         else:
             await self._connection.write(begin, body)
         self._is_answered = True
-        self._listening.cancel()
+        self._receive_scope.cancel()

@@ -1,8 +1,8 @@
-"""Fast path for calls: parses plain HTTP/1.1 POST requests, which nearly every client sends, and answers them in the connection's task.
+"""Fast path for calls: parses plain HTTP/1.1 POST requests, which nearly all clients send, and answers them in the connection's task.
 
-Hypercorn takes three tasks and some 300 µs for a request. The fast path takes the time of the system calls, of a switch by trio, and of the
-method. A complete request is answered at once if possible; any other POST runs as a `RequestCycle` of the ASGI app. Everything else
-(other methods, bodies in chunks, upgrades, HTTP/2, unusual heads) is left to hypercorn, from the first byte of the request on.
+Hypercorn takes three tasks and some 300 µs per request. The fast path takes only the time of the system calls, one task switch by trio, and
+the method. A complete request is answered at once if possible; any other POST runs as a `RequestCycle` of the ASGI app. Everything else
+(other methods, chunked bodies, upgrades, HTTP/2, unusual heads) is passed to hypercorn, from the first byte of the request on.
 """
 
 from collections.abc import Awaitable, Callable
@@ -26,24 +26,25 @@ from rpc.jsonrpc.batch import Reply
 from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.eager import Completed, start_eagerly
 
-# Clients repeat a few heads, so the plan of a head, which takes 10 µs, is cached. The plan of a head of HEAD_KEPT_SIZE_MAX bytes can take
+# Clients repeat a few heads, so the plan for a head, which takes 10 µs to make, is cached. The plan for a head of HEAD_KEPT_SIZE_MAX bytes
+# can use 50 KB of memory if its headers are as short as possible.
 # 50 KB in memory, if its headers are as short as possible.
 HEADS_KEPT_MAX, HEAD_KEPT_SIZE_MAX = 512, 1 << 10
-# Larger replies (bytes) count against the limits of the connection until they are sent.
+# Replies larger than this, in bytes, count towards the client's limits until they are sent.
 SMALL_SIZE_MAX = 1 << 13
 
 _JSON = (b"content-type", b"application/json")
 
 
 class FallbackApp(Protocol):
-    """App that answers requests that can't be answered at once."""
+    """ASGI app for requests that can't be answered at once."""
 
     service: Service
     access: AccessPolicy
     limiter: ConnectionLimiter
 
     async def __call__(self, scope: Event, receive: Callable[[], Awaitable[Event]], send: Callable[[Event], Awaitable[None]]) -> None:
-        """Answer a request."""
+        """Serve a request."""
 
     async def finish(
         self,
@@ -57,8 +58,8 @@ class FallbackApp(Protocol):
 
 
 class RequestPlan(Struct, frozen=True):
-    """Plan for a request head: the parsed head, the caller, and the reply's head before its size and after its date. `begin` is empty if
-    the app must refuse the request.
+    """What to do with requests that have the same head: the parsed head, the caller, and the bytes of the reply's head before the content
+    length and after the date. `begin` is empty if the app must refuse the request.
     """
 
     head: RequestHead
@@ -68,21 +69,21 @@ class RequestPlan(Struct, frozen=True):
 
 
 class Http1FastPath:
-    """Protocol handler of calls by HTTP/1.1 POST."""
+    """Protocol handler for calls over HTTP/1.1 POST."""
 
     def __init__(self, gateway: FallbackApp, input_scheduler: FairInputScheduler) -> None:
         self._gateway, self._input_scheduler = gateway, input_scheduler
         self._service, self._access, self._limiter = gateway.service, gateway.access, gateway.limiter
         self._dates = DateHeader()
-        self._departures = DisconnectWatcher()
-        self._kept = lru_cache(HEADS_KEPT_MAX)(self._decide)
+        self._disconnect_watcher = DisconnectWatcher()
+        self._cached_plan = lru_cache(HEADS_KEPT_MAX)(self._make_plan)
 
     async def run(self) -> None:
-        """Watch waiting clients for disconnects, until cancelled."""
-        await self._departures.run()
+        """Watch clients that wait for a reply for disconnects. Runs until it is cancelled."""
+        await self._disconnect_watcher.run()
 
     async def __call__(self, connection: Connection, usage: ClientUsage, data: bytes, bugs: LogLimit) -> bytes | None:
-        """Serve a connection while it sends calls. Return the first bytes that are left to hypercorn, or None at the connection's end."""
+        """Serve a connection while it sends calls. Return the first bytes for hypercorn, or None at the end of the connection."""
         client, port = connection.client[0], connection.server[1]
         while True:
             end = data.find(END) + len(END)
@@ -94,53 +95,53 @@ class Http1FastPath:
                     return data or None
                 data += more
                 continue
-            decide = self._kept if end <= HEAD_KEPT_SIZE_MAX else self._decide
-            call = decide(client, port, data[:end])
-            if call is None:
+            make_plan = self._cached_plan if end <= HEAD_KEPT_SIZE_MAX else self._make_plan
+            plan = make_plan(client, port, data[:end])
+            if plan is None:
                 return data
             data = data[end:]
-            rest = await self._answer(connection, usage, call, data, bugs)
-            if rest is None or call.head.is_last or connection.is_ending:
+            rest = await self._answer(connection, usage, plan, data, bugs)
+            if rest is None or plan.head.is_last or connection.is_ending:
                 return None
             if rest:
                 await self._input_scheduler.wait(usage.address)
             data = rest
 
-    def _decide(self, client: str, port: int, data: bytes) -> RequestPlan | None:
-        """Return the plan for a head; None if it is left to hypercorn."""
-        asked = read_head(data)
-        if asked is None:
+    def _make_plan(self, client: str, port: int, data: bytes) -> RequestPlan | None:
+        """Return the plan for a head; None if hypercorn must serve the request."""
+        request = read_head(data)
+        if request is None:
             return None
-        scope = _scope(asked, (client, 0), ("", port))
+        scope = _scope(request, (client, 0), ("", port))
         headers = self._access.cors(scope)
         begin = b"" if headers is None else head(200, [*headers, _JSON], b"content-length: ", is_last=False).removesuffix(b"\r\n")
-        return RequestPlan(asked, self._access.caller(scope), begin, b"Connection: close\r\n\r\n" if asked.is_last else b"\r\n")
+        return RequestPlan(request, self._access.caller(scope), begin, b"Connection: close\r\n\r\n" if request.is_last else b"\r\n")
 
-    async def _answer(self, connection: Connection, usage: ClientUsage, call: RequestPlan, data: bytes, bugs: LogLimit) -> bytes | None:
-        """Answer a request whose body begins with `data`. Return the bytes after the request, or None at the connection's end."""
-        size = call.head.size
-        if len(data) < size or call.head.waits or not call.begin or (call.head.is_last and len(data) > size):
-            return await self._exchange(connection, usage, call, data, bugs, self._gateway)
+    async def _answer(self, connection: Connection, usage: ClientUsage, plan: RequestPlan, data: bytes, bugs: LogLimit) -> bytes | None:
+        """Answer a request whose body begins with `data`. Return the bytes after the request, or None at the end of the connection."""
+        size = plan.head.size
+        if len(data) < size or plan.head.waits or not plan.begin or (plan.head.is_last and len(data) > size):
+            return await self._run_cycle(connection, usage, plan, data, bugs, self._gateway)
         if not (self._service.is_free and self._limiter.has_room(usage)):
-            return await self._exchange(connection, usage, call, data, bugs, self._gateway)
-        usage.working += 1
+            return await self._run_cycle(connection, usage, plan, data, bugs, self._gateway)
+        usage.requests_in_progress += 1
         connection.begin_answer()
         try:
-            reply = await self._service.answer_in_turn(data[:size], call.caller)
+            reply = await self._service.answer_in_turn(data[:size], plan.caller)
         finally:
-            usage.working -= 1
+            usage.requests_in_progress -= 1
         if not isinstance(reply, bytes) and self._limiter.has_room(usage):
-            begun = start_eagerly(reply)
-            if isinstance(begun, Completed):
-                reply = begun.value
+            started = start_eagerly(reply)
+            if isinstance(started, Completed):
+                reply = started.value
             else:
                 connection.mark_idle(False)
-                with self._limiter.working(usage), self._departures.watch(connection):
-                    reply = await begun
-        # A small reply is sent at once, so it isn't counted.
+                with self._limiter.request_in_progress(usage), self._disconnect_watcher.watch(connection):
+                    reply = await started
+        # A small reply is sent at once, so it isn't counted towards the limits.
         if not isinstance(reply, bytes) or len(reply) > SMALL_SIZE_MAX:
-            return await self._exchange(connection, usage, call, data, bugs, partial(self._gateway.finish, reply, size))
-        rest = connection.try_write(b"%b%d\r\n%b%b%b" % (call.begin, len(reply), self._dates.line(), call.end, reply))
+            return await self._run_cycle(connection, usage, plan, data, bugs, partial(self._gateway.finish, reply, size))
+        rest = connection.try_write(b"%b%d\r\n%b%b%b" % (plan.begin, len(reply), self._dates.line(), plan.end, reply))
         if rest:
             connection.mark_idle(False)
             await connection.write(rest)
@@ -148,19 +149,19 @@ class Http1FastPath:
         connection.end_answer(usage.since)
         return data[size:]
 
-    async def _exchange(
-        self, connection: Connection, usage: ClientUsage, call: RequestPlan, data: bytes, bugs: LogLimit, app: App
+    async def _run_cycle(
+        self, connection: Connection, usage: ClientUsage, plan: RequestPlan, data: bytes, bugs: LogLimit, app: App
     ) -> bytes | None:
-        """Run the app for a request that may still be arriving. Return the bytes after the request, or None to end the connection."""
-        cycle = RequestCycle(connection, call.head, self._dates)
-        scope = _scope(call.head, connection.client, connection.server)
-        scope["state"] = {"guest": usage}
+        """Run the app for a request that may still be arriving. Return the bytes after the request; None ends the connection."""
+        cycle = RequestCycle(connection, plan.head, self._dates)
+        scope = _scope(plan.head, connection.client, connection.server)
+        scope["state"] = {"usage": usage}
         rest = None
         connection.mark_idle(False)
         try:
             rest = await cycle.run(app, scope, data)
         except* (trio.BrokenResourceError, trio.ClosedResourceError):
-            pass  # the client has gone
+            pass  # the client has disconnected
         except* Exception as errors:
             log_bug(bugs, connection.client[0], errors)
             await cycle.fail()
@@ -168,14 +169,14 @@ class Http1FastPath:
         return rest
 
 
-def _scope(asked: RequestHead, client: tuple[str, int], server: tuple[str, int]) -> Event:
-    """Return the members of the ASGI scope that the app uses. All paths are equivalent for POST."""
+def _scope(request: RequestHead, client: tuple[str, int], server: tuple[str, int]) -> Event:
+    """Return the part of the ASGI scope that the app uses. For POST, all paths are equivalent."""
     return {
         "type": "http",
         "http_version": "1.1",
         "method": "POST",
         "path": "/",
-        "headers": asked.headers,
+        "headers": request.headers,
         "client": client,
         "server": server,
     }

@@ -1,23 +1,24 @@
-"""Strict parser of request heads: accepts only heads that every parser of HTTP/1.1 reads the same way.
+"""Strict parser of request heads. It accepts only heads that all HTTP/1.1 parsers interpret in the same way.
 
-Its grammar is a subset of h11's, and other heads are left to h11. So no request has two meanings.
+Its grammar is a subset of h11's; all other heads are passed to h11. No request therefore has two interpretations.
 """
 
 import re
 
 from msgspec import Struct
 
-# Hypercorn's limit for a head that arrives in pieces, in bytes.
+# Hypercorn's limit for an incomplete head, in bytes.
 HEAD_SIZE_MAX = 1 << 14
 END = b"\r\n\r\n"
 
 _BEGINNING = b"POST "
 _TOKEN = rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+"
-# No control bytes, no whitespace before a colon, no continued lines, CR LF after every line. No repetition can match the beginning of the
+# No control bytes, no white space before a colon, no continued lines, CR LF after every line. No repetition can match the beginning of what
+# follows it, so matching takes linear time.
 # part after it, so the time is linear.
 _HEAD = re.compile(rb"POST [\x21-\x7e]+ HTTP/1\.1\r\n(?:" + _TOKEN + rb":[\t\x20-\x7e\x80-\xff]*\r\n)+\r\n")
 _SIZE = re.compile(rb"0|[1-9][0-9]{0,14}")
-# Headers about the end of the request or the connection, allowed at most once.
+# Headers that determine the end of the request or of the connection. Each may occur only once.
 _SINGLE = frozenset({b"host", b"content-length", b"connection", b"expect"})
 _LEFT = frozenset({b"transfer-encoding", b"upgrade"})
 _STAYS, _ENDS = b"keep-alive", b"close"
@@ -26,8 +27,8 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class RequestHead(Struct, frozen=True):
-    """The head of a POST request: its headers, with names in lower case, the size of its body, whether it is the last on its connection,
-    and whether the client waits for `100 Continue`.
+    """The head of a POST request: its headers with names in lower case, the size of its body, whether it is the last request on its
+    connection, and whether the client waits for `100 Continue`.
     """
 
     headers: Headers
@@ -37,13 +38,13 @@ class RequestHead(Struct, frozen=True):
 
 
 def may_begin(data: bytes) -> bool:
-    """Whether bytes may be the beginning of an incomplete head that this parser accepts."""
+    """Whether bytes can be the beginning of an incomplete head that this parser accepts."""
     begins = data.startswith(_BEGINNING) if len(data) >= len(_BEGINNING) else _BEGINNING.startswith(data)
     return begins and len(data) <= HEAD_SIZE_MAX and b"\n\n" not in data and b"\n\r\n" not in data
 
 
 def read_head(data: bytes) -> RequestHead | None:
-    """Parse a head, including its empty line. Return None if it is left to hypercorn."""
+    """Parse a complete head, including its empty line. Return None if hypercorn must parse it."""
     if len(data) > HEAD_SIZE_MAX or _HEAD.fullmatch(data) is None:
         return None
     headers: Headers = []

@@ -1,4 +1,4 @@
-"""Encodes reply heads, in the form in which hypercorn sends them."""
+"""Encodes response heads in the same form as hypercorn."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -8,7 +8,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 
 class DateHeader:
-    """The Date header, formatted once a second."""
+    """The Date header. It is formatted at most once per second."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -16,7 +16,7 @@ class DateHeader:
         self._line = b""
 
     def line(self) -> bytes:
-        """Return the header's line."""
+        """Return the header as a line."""
         second = int(self._clock())
         if second != self._second:
             self._second = second
@@ -25,17 +25,17 @@ class DateHeader:
 
 
 def head(status: int, headers: Headers, date: bytes, *, is_last: bool) -> bytes:
-    """Encode a head; `is_last` adds `Connection: close`."""
+    """Encode a response head. `is_last` adds `Connection: close`."""
     lines = b"".join([b"%s: %s\r\n" % header for header in headers])
     return b"HTTP/1.1 %d \r\n%s%s%s\r\n" % (status, lines, date, b"Connection: close\r\n" if is_last else b"")
 
 
 def failure(status: int, date: bytes, *, is_last: bool) -> bytes:
-    """Encode an empty error reply that closes the connection. `is_last`: the client itself has asked to close it."""
+    """Encode an empty error response that closes the connection. `is_last` means that the client has requested to close it."""
     said = () if is_last else [(b"connection", b"close")]
     return head(status, [(b"content-length", b"0"), *said], date, is_last=is_last)
 
 
 def continue_response(date: bytes) -> bytes:
-    """Encode the reply `100 Continue`, for which a client waits before it sends the body."""
+    """Encode the response `100 Continue`, for which a client waits before it sends the body."""
     return head(100, (), date, is_last=False)

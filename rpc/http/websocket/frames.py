@@ -1,7 +1,7 @@
-"""Parser of a WebSocket's frames, without I/O: turns received bytes into messages and replies to control frames.
+"""Parser of WebSocket frames without I/O: converts received bytes to messages and to replies to control frames.
 
-A text that arrives as one whole frame, as nearly all do, is parsed here, in a fifth of wsproto's time. Every other frame goes to wsproto,
-which enforces the protocol; here only its length is parsed, to find its end.
+A text that arrives as one complete frame, as nearly all do, is parsed here, in a fifth of wsproto's time. All other frames are passed to
+wsproto, which enforces the protocol; only their length is parsed here, to find their end.
 """
 
 import struct
@@ -23,19 +23,19 @@ _SMALL_HEAD, _HEAD, _LARGE_HEAD = struct.Struct("!BB"), struct.Struct("!BBH"), s
 
 
 class FrameEvent(Enum):
-    """Event found in the received bytes."""
+    """Kind of event found in the received bytes."""
 
-    TEXT = auto()  # a message, in UTF-8
-    BYTES = auto()  # a message that is not a text
-    ANSWER = auto()  # a frame to be sent
-    END = auto()  # the last frame to be sent, if any: the client has closed the WebSocket, or violated the protocol
-    TOO_LARGE = auto()  # the last frame to be sent, since a message is too large
-    NOTHING = auto()  # a frame, or a part of it, without a result yet
-    MORE = auto()  # the end of the received bytes
+    TEXT = auto()  # a text message, in UTF-8
+    BYTES = auto()  # a binary message
+    ANSWER = auto()  # a frame to send
+    END = auto()  # the last frame to send, if any: the client has closed the WebSocket or violated the protocol
+    TOO_LARGE = auto()  # the last frame to send, because a message is too large
+    NOTHING = auto()  # a frame, or part of one, without a result yet
+    MORE = auto()  # no event: more bytes are needed
 
 
 class Frames:
-    """Parser of a client's frames. `waiting_size` is the received size of the incomplete message."""
+    """Parser of a client's frames. `waiting_size` is the number of received bytes of an incomplete message."""
 
     def __init__(self, size_max: int) -> None:
         self.waiting_size = 0
@@ -44,46 +44,46 @@ class Frames:
         self._found: deque[tuple[FrameEvent, bytes]] = deque()
         self._text = bytearray()
         self._data, self._at = b"", 0
-        # Of a frame that wsproto has received in part: its beginning until the length is known, then the number of missing bytes.
+        # For a frame that wsproto has received in part: its first bytes until its length is known, then the number of missing bytes.
         self._head = b""
-        self._left = 0
+        self._missing = 0
         self._is_fragmented = False
 
     @property
     def has_more(self) -> bool:
-        """Whether `next` returns an event other than MORE."""
+        """Whether `next` would return an event other than MORE."""
         return bool(self._found) or self._at < len(self._data)
 
     def feed(self, data: bytes) -> None:
-        """Take received bytes, after `next` has returned MORE."""
+        """Add received bytes. Call it after `next` has returned MORE."""
         self._data, self._at = data, 0
 
     def drop(self) -> None:
-        """Drop all received bytes, at the end."""
+        """Drop all received bytes, at the end of the connection."""
         self._data, self._at, self._text = b"", 0, bytearray()
         self._found.clear()
 
     def next(self) -> tuple[FrameEvent, bytes]:
-        """Return the next event, with its bytes."""
+        """Return the next event and its bytes."""
         if not self._found:
             if self._at == len(self._data):
                 self._data, self._at = b"", 0
                 return FrameEvent.MORE, b""
-            text = None if self._left or self._head or self._is_fragmented else self._whole_text()
+            text = None if self._missing or self._head or self._is_fragmented else self._whole_text()
             if text is not None:
                 return FrameEvent.TEXT, text
             self._pass_on()
         return self._found.popleft() if self._found else (FrameEvent.NOTHING, b"")
 
     def close(self, code: int, reason: str = "") -> bytes:
-        """Return the frame that closes the WebSocket, b"" if it is already closed."""
+        """Return the frame that closes the WebSocket; b"" if it is already closed."""
         try:
             return self._protocol.send(CloseConnection(code, reason or None))
         except LocalProtocolError:
             return b""
 
     def _whole_text(self) -> bytes | None:
-        """Return the text of the next frame if it is whole and valid; None leaves the frame, and any error in it, to wsproto."""
+        """Return the text of the next frame if it is complete and valid. Return None if wsproto must parse the frame."""
         data, at = self._data, self._at
         if len(data) - at < 2 or data[at] != _WHOLE_TEXT or data[at + 1] < _MASKED:
             return None
@@ -104,9 +104,9 @@ class Frames:
         return text
 
     def _pass_on(self) -> None:
-        """Pass the next frame, or its received part, to wsproto."""
+        """Pass the next frame, or the received part of it, to wsproto."""
         rest = len(self._data) - self._at
-        if not self._left:
+        if not self._missing:
             known = len(self._head)
             self._head += self._data[self._at : self._at + _LARGE_HEAD.size - known]
             size = _frame_size(self._head)
@@ -115,18 +115,18 @@ class Frames:
                 return
             self._set_kind(self._head[0])
             self._head = b""
-            self._left = size - known
-        size = min(self._left, rest)
-        self._left -= size
+            self._missing = size - known
+        size = min(self._missing, rest)
+        self._missing -= size
         self._emit(size)
 
     def _set_kind(self, first: int) -> None:
-        """Update whether a message continues after this frame. Control frames can occur within a message."""
+        """Update whether the message continues after this frame, from the frame's first byte. Control frames can occur within a message."""
         if not first & _CONTROL:
             self._is_fragmented = not first & _LAST
 
     def _emit(self, size: int) -> None:
-        """Pass `size` bytes to wsproto, and queue the resulting events."""
+        """Pass the next `size` bytes to wsproto, and queue the resulting events."""
         data, self._at = self._data[self._at : self._at + size], self._at + size
         self._protocol.receive_data(data)
         for event in self._protocol.events():
@@ -136,12 +136,12 @@ class Frames:
                 self._found.append((FrameEvent.ANSWER, self._protocol.send(event.response())))
             elif isinstance(event, CloseConnection):
                 is_asked = self._protocol.state is ConnectionState.REMOTE_CLOSING
-                # Otherwise the client has violated the protocol: 1002, or 1007 for a text that is not UTF-8.
+                # Otherwise the client has violated the protocol: 1002, or 1007 for a text that isn't valid UTF-8.
                 self._end(FrameEvent.END, self._protocol.send(event.response()) if is_asked else self.close(event.code, event.reason or ""))
 
     def _collect(self, event: Message[Any]) -> None:
-        """Collect a piece of a message."""
-        # As bytes, since one character can make a str take four bytes for each.
+        """Add a chunk to the current message. Queue an event if the message is complete or too large."""
+        # As bytes, since a single character can make a str use four bytes per character.
         data: bytes = event.data.encode() if isinstance(event, TextMessage) else event.data
         self.waiting_size += len(data)
         if self.waiting_size > self._size_max:
@@ -154,19 +154,19 @@ class Frames:
             self._text = bytearray()
             self.waiting_size = 0
 
-    def _end(self, how: FrameEvent, frame: bytes) -> None:
-        """Queue the final event, and drop all further bytes."""
-        self._found.append((how, frame))
+    def _end(self, kind: FrameEvent, frame: bytes) -> None:
+        """Queue the last event, and drop the remaining bytes."""
+        self._found.append((kind, frame))
         self._data, self._at = b"", 0
 
 
 def text_frame(text: bytes) -> bytes:
-    """Encode the frame of a whole text."""
+    """Encode a complete text message as one frame."""
     return text_head(len(text)) + text
 
 
 def text_head(size: int) -> bytes:
-    """Encode the header of the frame of a whole text of `size` bytes."""
+    """Encode the frame header of a complete text message of `size` bytes."""
     if size < _SIZE_IN_2:
         return _SMALL_HEAD.pack(_WHOLE_TEXT, size)
     if size <= _SIZE_MAX_IN_2:
@@ -175,7 +175,7 @@ def text_head(size: int) -> bytes:
 
 
 def unmasked(mask: bytes, data: bytes) -> bytes:
-    """Unmask a client's data, as two large integers, since bytes would need a loop in Python."""
+    """Unmask a client's data. Uses two large integers, since bytes would need a Python loop."""
     size = len(data)
     masks = (mask * (size // _MASK_SIZE + 1))[:size]
     return (int.from_bytes(data, "little") ^ int.from_bytes(masks, "little")).to_bytes(size, "little")
@@ -190,7 +190,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _frame_size(head: bytes) -> int | None:
-    """Return the length of a client's frame from its first bytes; None if they are too few."""
+    """Return the length of a client's frame, including its header, from its first bytes; None if more bytes are needed."""
     if len(head) < _SMALL_HEAD.size:
         return None
     size, mask = head[1] & _SIZE, _MASK_SIZE if head[1] & _MASKED else 0

@@ -1,4 +1,4 @@
-"""The WebSocket handshake: recognises requests for it, and encodes the replies."""
+"""The WebSocket handshake: recognises requests for a WebSocket, and encodes the responses."""
 
 from collections.abc import Iterable
 
@@ -13,26 +13,26 @@ _REFUSED = [(b"content-length", b"0"), (b"connection", b"close")]
 
 
 class UpgradeRequest(Exception):
-    """A valid request for a WebSocket. The code that receives the connection's bytes continues with frames."""
+    """Raised for a valid request for a WebSocket. The code that receives the connection's bytes continues with frames."""
 
     def __init__(self, request: h11.Request, connection: h11.Connection) -> None:
         self.headers = list(request.headers)
         self._connection = connection
 
     def accept(self, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-        """Encode the reply that opens the WebSocket."""
+        """Encode the response that opens the WebSocket."""
         status, own, _ = Handshake(self.headers, _VERSION.decode()).accept(None, headers)
         return self._connection.send(h11.InformationalResponse(status_code=status, headers=own)) or b""
 
     def refuse(self, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-        """Encode the reply that refuses the WebSocket."""
+        """Encode the response that refuses the WebSocket."""
         answer = h11.Response(status_code=FORBIDDEN, headers=[*_REFUSED, *headers])
         return (self._connection.send(answer) or b"") + (self._connection.send(h11.EndOfMessage()) or b"")
 
 
 def asks(request: h11.Request) -> bool:
-    """Whether a request with the header `Upgrade: websocket` asks for a WebSocket; else it is an ordinary request."""
-    # The last of repeated headers counts, here and in `is_valid`.
+    """Whether a request with the header `Upgrade: websocket` asks for a WebSocket; otherwise it is an ordinary request."""
+    # Of repeated headers the last one counts, here and in `is_valid`.
     tokens = [split_comma_header(value) for name, value in request.headers if name == b"connection"]
     return request.method.upper() == b"GET" and bool(tokens) and any(token.lower() == "upgrade" for token in tokens[-1])
 

@@ -1,4 +1,4 @@
-"""JSON-RPC session over a WebSocket: requests, their replies, and notices in between.
+"""JSON-RPC session over a WebSocket: answers requests, and sends notices between the replies.
 
 Source: rpc-api.md §1.2.
 """
@@ -18,21 +18,21 @@ from rpc.jsonrpc.dispatch import Service
 from rpc.push.hub import Hub
 from rpc.push.session import Session
 
-# Concurrent broadcasts of one WebSocket.
+# Maximum number of concurrent broadcasts per WebSocket.
 WAITING_PER_SOCKET_MAX = 64
 TRY_AGAIN_LATER = 1013  # close code
 NO_TEXT = b"error: string payload expected"
-NOTICES = " notices"  # suffix of an address: its notices have a separate place in the fair queue
+NOTICES = " notices"  # appended to an address to queue its notices separately
 
-# Waits until input or output of an address is admitted.
+# Waits until an input or output of an address is admitted.
 Turn = Callable[[str], Awaitable[None]]
 
 
 class MessageChannel(Protocol):
-    """An open WebSocket. Texts are in UTF-8."""
+    """Interface of an open WebSocket. Texts are UTF-8 bytes."""
 
     async def receive(self) -> bytes | None:
-        """Return the next text, or None for a message that is not a text.
+        """Return the next text message; None for a binary message.
 
         Raises: trio.EndOfChannel at the end of the input.
         """
@@ -41,28 +41,28 @@ class MessageChannel(Protocol):
         """Send a reply. Disconnect a client that leaves too many replies unread."""
 
     async def send(self, *pieces: bytes) -> None:
-        """Send a text. Disconnect a client that doesn't take it in time."""
+        """Send a text message in chunks. Disconnect a client that receives too slowly."""
 
     async def close(self, code: int, reason: str) -> None:
         """Send a close frame."""
 
 
 class RpcSession:
-    """Runs JSON-RPC over WebSockets; `push` supplies the notices, if any."""
+    """Runs JSON-RPC over WebSockets. `push` supplies the notices, if there are any."""
 
     def __init__(self, service: Service, limiter: ConnectionLimiter, push: Hub | None, turn: Turn) -> None:
         self._service, self._limiter, self._push, self._turn = service, limiter, push, turn
         self.memory = service.memory
 
-    async def run(self, usage: ClientUsage, client: Caller, line: MessageChannel) -> None:
-        """Serve a client over one WebSocket until it disconnects, or is disconnected as too slow."""
+    async def run(self, usage: ClientUsage, client: Caller, channel: MessageChannel) -> None:
+        """Serve a client over one WebSocket until it disconnects or is disconnected because it is too slow."""
         session = None if self._push is None else self._session(self._push, usage)
         try:
             async with trio.open_nursery() as nursery:
                 if session is not None:
-                    session.on_first = partial(nursery.start_soon, self._notify, usage, session, line, nursery.cancel_scope)
+                    session.on_first = partial(nursery.start_soon, self._notify, usage, session, channel, nursery.cancel_scope)
                 with frames_cleared():
-                    await self._answer(usage, replace(client, session=session), line, nursery)
+                    await self._answer(usage, replace(client, session=session), channel, nursery)
                 nursery.cancel_scope.cancel()
         finally:
             if session is not None:
@@ -72,22 +72,24 @@ class RpcSession:
         kind = ClientResource.SUBSCRIPTIONS
         return push.session(partial(self._limiter.acquire, usage, kind), partial(self._limiter.release, usage, kind))
 
-    async def _notify(self, usage: ClientUsage, session: Session, line: MessageChannel, scope: trio.CancelScope) -> None:
-        """Send the notices of a WebSocket. A client that is too slow gets the reason, and is aborted if it doesn't take that in time."""
+    async def _notify(self, usage: ClientUsage, session: Session, channel: MessageChannel, scope: trio.CancelScope) -> None:
+        """Send the notices of a WebSocket. A client that is too slow gets a close frame with the reason, and is aborted if it doesn't
+        receive it.
+        """
         with session.patience:
             while (notice := await session.next()) is not None:
-                # Queued separately from the address's requests, which mustn't wait for the thousand notices that a block can cause.
+                # Queued separately from the address's requests, which must not wait for the thousand notices that a block can cause.
                 await self._turn(usage.address + NOTICES)
-                await line.send(*notice)
+                await channel.send(*notice)
                 session.sent()
                 self._limiter.touch(usage)
-            await line.close(TRY_AGAIN_LATER, session.reason)
+            await channel.close(TRY_AGAIN_LATER, session.reason)
         if session.patience.cancelled_caught:
             usage.abort()
         scope.cancel()
 
-    async def _answer(self, usage: ClientUsage, caller: Caller, line: MessageChannel, nursery: trio.Nursery) -> None:
-        """Answer requests until the client disconnects: in order, except that broadcasts don't block later requests."""
+    async def _answer(self, usage: ClientUsage, caller: Caller, channel: MessageChannel, nursery: trio.Nursery) -> None:
+        """Answer requests until the client disconnects. Replies are in order, except that broadcasts don't block later requests."""
         places = trio.Semaphore(WAITING_PER_SOCKET_MAX)
         session: Session | None = caller.session
 
@@ -102,28 +104,28 @@ class RpcSession:
             try:
                 text = await reply
             finally:
-                usage.working -= 1
-            await line.answer(text)
+                usage.requests_in_progress -= 1
+            await channel.answer(text)
 
         while True:
             try:
-                body = await line.receive()
+                body = await channel.receive()
             except trio.EndOfChannel:
                 return
             if body is None:
-                await line.send(NO_TEXT)
+                await channel.send(NO_TEXT)
                 continue
             if not places.value:
                 await places.acquire()
                 places.release()
             self._limiter.touch(usage)
-            usage.working += 1
+            usage.requests_in_progress += 1
             with nullcontext() if session is None else session.paused():
                 reply = await self._service.answer_in_turn(body, caller)
                 if isinstance(reply, bytes):
-                    usage.working -= 1
-                    await line.answer(reply)
+                    usage.requests_in_progress -= 1
+                    await channel.answer(reply)
                 else:
                     places.acquire_nowait()
                     nursery.start_soon(answer_later, reply)
-            del body, reply  # not needed while waiting for the next request
+            del body, reply  # frees the memory while waiting for the next request

@@ -1,4 +1,4 @@
-"""Serves WebSockets from the handshake to the end: receives and sends frames, and counts buffered bytes against the memory limit."""
+"""Serves WebSockets from the handshake to the end: receives and sends frames, and counts buffered bytes towards the memory limit."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,35 +21,35 @@ from rpc.jsonrpc.memory import MemoryReservation, Overloaded
 from rpc.log import Log
 
 INTERNAL_ERROR = 1011  # close code
-# At most 123 bytes, the limit of a close frame.
+# At most 123 bytes, the maximum for a close frame.
 NO_ROOM = "the memory limit (%d bytes in total) is reached; send less at once, take the replies, and try again"
-# The pieces of larger texts (bytes) are sent one after another, without joining them.
+# The chunks of texts larger than this, in bytes, are sent one after another instead of being joined.
 JOINED_SIZE_MAX = 4000
 
 _log = Log("http")
 
 
 class ByteChannel(Protocol):
-    """A connection as its WebSocket sees it."""
+    """Interface of a connection for its WebSocket."""
 
     client: tuple[str, int]
-    server: tuple[str, int]  # the node's address, as the client knows it
+    server: tuple[str, int]  # the node's address from the client's point of view
 
     async def receive(self) -> bytes:
-        """Return the next bytes, once they are admitted; b"" at the end of the input."""
+        """Return the next bytes once they are admitted; b"" at the end of the input."""
 
     def try_write(self, data: bytes) -> bytes:
-        """Send as much of a small piece as the system accepts at once. Return the rest."""
+        """Send as much of a small chunk as the operating system accepts without waiting. Return the rest."""
 
     async def write(self, *pieces: bytes) -> None:
-        """Send pieces. Disconnect a client that doesn't take them in time."""
+        """Send chunks. Disconnect a client that receives too slowly."""
 
     async def write_whole(self, *pieces: bytes) -> None:
-        """Do the same as `write`, without other output in between."""
+        """Send chunks as `write` does, without other output in between."""
 
 
 class WebSocketServer:
-    """Serves connections that were upgraded to WebSockets."""
+    """Serves connections after their upgrade to a WebSocket."""
 
     def __init__(
         self, rpc_session: RpcSession, access: AccessPolicy, limiter: ConnectionLimiter, input_scheduler: FairInputScheduler, config: Config
@@ -62,15 +62,15 @@ class WebSocketServer:
             config,
         )
 
-    async def serve(self, asked: UpgradeRequest, wire: ByteChannel, usage: ClientUsage, bugs: LogLimit) -> None:
+    async def serve(self, request: UpgradeRequest, wire: ByteChannel, usage: ClientUsage, bugs: LogLimit) -> None:
         """Answer the handshake, and run the session until the WebSocket ends."""
-        scope = {"headers": asked.headers, "client": wire.client, "server": wire.server, "http_version": "1.1"}
+        scope = {"headers": request.headers, "client": wire.client, "server": wire.server, "http_version": "1.1"}
         usual = self._config.response_headers("h11")
         if self._access.cors(scope) is None or not self._limiter.acquire(usage, ClientResource.SOCKETS):
-            await wire.write(asked.refuse(usual))
+            await wire.write(request.refuse(usual))
             return
         try:
-            await wire.write(asked.accept(usual))
+            await wire.write(request.accept(usual))
             caller = self._access.caller(scope)
             reserve = partial(self._rpc_session.memory.reserve, caller, usage)
             with reserve() as held:
@@ -83,7 +83,7 @@ class WebSocketServer:
             self._limiter.release(usage, ClientResource.SOCKETS)
 
     async def _run(self, socket: "WebSocketConnection", usage: ClientUsage, caller: Caller, client: str, bugs: LogLimit) -> None:
-        """Run the session. An exception not caused by the client is logged, and ends only this WebSocket."""
+        """Run the session. An exception that the client hasn't caused is logged and ends only this WebSocket."""
         try:
             await self._rpc_session.run(usage, caller, socket)
         except* (ClientEnded, OSError, trio.BrokenResourceError, trio.ClosedResourceError):
@@ -95,46 +95,46 @@ class WebSocketServer:
 
 
 class WebSocketConnection:
-    """An open WebSocket. `held` reserves memory for a message that arrives in pieces, `reserve` makes a reservation for a reply."""
+    """An open WebSocket. `held` is the reserved memory of a fragmented message, `reserve` makes a reservation for a reply."""
 
     def __init__(
         self,
         wire: ByteChannel,
         usage: ClientUsage,
         input_scheduler: FairInputScheduler,
-        most: int,
+        message_size_max: int,
         held: MemoryReservation,
         reserve: Callable[[], MemoryReservation],
     ) -> None:
         self._wire, self._usage, self._input_scheduler, self._held, self._reserve = wire, usage, input_scheduler, held, reserve
-        self._frames = Frames(most)
+        self._frames = Frames(message_size_max)
         self._is_closed = False
 
     async def receive(self) -> bytes | None:
-        """Return the next text, or None for a message that is not a text.
+        """Return the next text message; None for a binary message.
 
-        A message that arrived in pieces stays reserved until the next call. Raises: trio.EndOfChannel at the end of the input.
+        The memory of a fragmented message stays reserved until the next call. Raises: trio.EndOfChannel at the end of the input.
         """
         self._held.release()
         if self._frames.has_more:
             await self._wait_for_input()
         while True:
-            found, data = self._frames.next()
-            if found is FrameEvent.TEXT or found is FrameEvent.BYTES:
-                return data if found is FrameEvent.TEXT else None
-            if found is FrameEvent.MORE:
+            event, data = self._frames.next()
+            if event is FrameEvent.TEXT or event is FrameEvent.BYTES:
+                return data if event is FrameEvent.TEXT else None
+            if event is FrameEvent.MORE:
                 await self._receive_more()
                 continue
             if data:
                 await self._wire.write(data)
-            if found is FrameEvent.END:
+            if event is FrameEvent.END:
                 raise trio.EndOfChannel
-            if found is FrameEvent.TOO_LARGE:
+            if event is FrameEvent.TOO_LARGE:
                 raise ClientEnded("a message was too large")
             await self._wait_for_input()
 
     async def answer(self, text: bytes) -> None:
-        """Send a reply. Unsent bytes and large replies count against the memory limit; disconnect a client that exceeds it."""
+        """Send a reply. Unsent bytes and large replies count towards the memory limit; a client that exceeds it is disconnected."""
         if self._is_closed:
             return
         is_small = len(text) <= JOINED_SIZE_MAX
@@ -150,7 +150,7 @@ class WebSocketConnection:
             await self._wire.write_whole(*pieces)
 
     async def send(self, *pieces: bytes) -> None:
-        """Send a text. Disconnect a client that doesn't take it in time. Large texts are not copied."""
+        """Send a text message. Disconnect a client that receives too slowly. Large texts are not copied."""
         if self._is_closed:
             return
         size = sum(map(len, pieces))
@@ -160,16 +160,16 @@ class WebSocketConnection:
             await self._wire.write_whole(text_head(size), *pieces)
 
     async def close(self, code: int, reason: str) -> None:
-        """Send a close frame; nothing can be sent after it."""
+        """Send a close frame, after which nothing can be sent."""
         self._is_closed = True
         await self._wire.write(self._frames.close(code, reason))
 
     def drop_input(self) -> None:
-        """Drop all received bytes, at the end. An exception can keep this object until the collector runs."""
+        """Drop all received bytes at the end, since an exception can keep this object alive until the garbage collector runs."""
         self._frames.drop()
 
     async def _wait_for_input(self) -> None:
-        """Wait for the fair queue, since frames can be tiny, and a thousand of them must not delay other clients."""
+        """Wait for the input scheduler. Frames can be tiny, and a thousand of them must not delay other clients."""
         await self._input_scheduler.wait(self._usage.address)
 
     async def _receive_more(self) -> None:
@@ -180,7 +180,7 @@ class WebSocketConnection:
         self._frames.feed(data)
 
     async def _count_waiting(self) -> None:
-        """Count the received part of an incomplete message against the memory limit."""
+        """Count the received part of an incomplete message towards the memory limit."""
         more = self._frames.waiting_size - self._held.size
         if not more:
             return

@@ -1,4 +1,4 @@
-"""Records of `bridge` for communities and the roles of accounts in them. Source: social.md §3.5, §3.8."""
+"""Records of `bridge` for communities and their members' roles. Source: social.md §3.5, §3.8."""
 
 from typing import Annotated, ClassVar
 
@@ -20,7 +20,7 @@ ROLE = RoleRow()
 
 
 class CommunityContextRecord(Struct):
-    """Role and title of an account in a community, and whether it subscribes."""
+    """Role and title of an account in a community, and whether it subscribes to the community."""
 
     role: Annotated[int, RoleName()]
     title: Text
@@ -30,7 +30,7 @@ class CommunityContextRecord(Struct):
 class CommunityView(Struct):
     """Source of community records: the community's row, its pending payouts, and the observer's role in it.
 
-    `admins` is None if there are none. `team` and `settings` are filled only for a single community.
+    `admins` is None if there are none. `team` and `settings` are filled only for the record of a single community.
     """
 
     row: Community
@@ -47,7 +47,7 @@ class CommunityView(Struct):
 
 
 class CommunityRecord(Struct):
-    """A community, read from a `CommunityView`. `sum_pending` is in whole SBD; `context` is the observer's role."""
+    """A community, read from a `CommunityView`. `sum_pending` is in whole SBD; `context` is the observer's role in it."""
 
     ROOT: ClassVar[str] = "row"
 
@@ -68,13 +68,13 @@ class CommunityRecord(Struct):
 
 
 class ListedCommunityRecord(CommunityRecord):
-    """A community in a list, read from a `CommunityView`. Without admins it has no member `admins`."""
+    """A community in a list, read from a `CommunityView`. The member `admins` is omitted if there are none."""
 
     admins: Annotated[list[str] | None, OptionalFieldPath("admins", Many(Bounded(16)))]
 
 
 class FullCommunityRecord(CommunityRecord):
-    """A single community, read from a `CommunityView`. `team` holds account, role and title of its owner, admins and moderators."""
+    """A single community, read from a `CommunityView`. `team` has account, role and title of its owner, admins and moderators."""
 
     description: Text
     flag_text: Text
@@ -83,20 +83,20 @@ class FullCommunityRecord(CommunityRecord):
 
 
 def context_of(kept: Social, community: str, account: str) -> CommunityContextRecord:
-    """Return the role and title of an account in a community. An account without a role is a guest."""
+    """Return the role and title of an account in a community. Accounts without a role are guests."""
     row = kept.role_row(community, account)
     role, title = (GUEST, "") if row is None else (row.role, row.title)
     return CommunityContextRecord(role, title, kept.is_subscribed(community, account))
 
 
 def listed_community(kept: Social, one: CommunityRank, observer: str) -> CommunityView:
-    """Return the view that `ListedCommunityRecord` is read from."""
+    """Return the view from which `ListedCommunityRecord` is read."""
     admins = lists.admins(kept, one.row.name)
     return CommunityView(one.row, one.figure, context_of(kept, one.row.name, observer), admins or None)
 
 
 def full_community(state: State, kept: Social, row: Community, observer: str) -> CommunityView:
-    """Return the view that `FullCommunityRecord` is read from."""
+    """Return the view from which `FullCommunityRecord` is read."""
     view = CommunityView(row, lists.figures(state, kept).communities.get(row.name, PayoutTotals()), context_of(kept, row.name, observer))
     view.team, view.settings = lists.team(kept, row.name), settings_of(row.settings)
     return view

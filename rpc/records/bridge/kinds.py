@@ -1,6 +1,6 @@
-"""Kinds of fields that only `bridge` uses: real numbers, amounts of SBD as text or number, free JSON, roles.
+"""Kinds of fields that only `bridge` uses: real numbers, SBD amounts as text or number, arbitrary JSON objects, roles.
 
-These replies have the format of the social indexer, which differs from both JSON formats of the node. Source: social.md §3.2.
+The replies of `bridge` have the format of the social indexer, which differs from both JSON formats of the node. Source: social.md §3.2.
 """
 
 from typing import Annotated, ClassVar
@@ -15,18 +15,18 @@ from state.protocol.values.text import time_text
 
 
 def sbd_number(amount: int) -> float:
-    """Convert an amount of SBD from thousandths to a real number."""
+    """Convert an SBD amount from thousandths to a real number."""
     return amount / SBD_UNIT
 
 
 class Number(Kind):
-    """An unlimited JSON number: an integer of any size, or a real number."""
+    """A JSON number without bounds: an integer of any size, or a real number."""
 
     default = 0.0
 
 
 class SbdNumber(Number):
-    """An amount of SBD as a real number."""
+    """An SBD amount as a real number."""
 
     default = 0
 
@@ -35,19 +35,19 @@ class SbdNumber(Number):
 
 
 class SbdText(Amount):
-    """A non-negative amount of SBD as text, in the format of condenser_api."""
+    """A non-negative SBD amount as text, in the format of condenser_api."""
 
     def __init__(self) -> None:
         super().__init__(SBD)
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         letters = codecs.symbols.letters[SBD]
-        # A post has five of these. A fixed width makes encoding about 15 % faster than Amount.
+        # A post has five such amounts. Since the number of digits is constant, this is about 15 % faster than Amount.
         return lambda amount: f"{amount // SBD_UNIT}.{amount % SBD_UNIT:03} {letters}"
 
 
-class GivenTime(Seconds):
-    """A time that is already text."""
+class PreformattedTime(Seconds):
+    """A time whose value is already formatted as text."""
 
     default = time_text(0)  # type: ignore[assignment]
 
@@ -62,7 +62,7 @@ class FreeObject(Kind):
 
 
 class RoleName(Choice):
-    """A role in a community, encoded as its name."""
+    """An account's role in a community, encoded as its name."""
 
     def __init__(self) -> None:
         super().__init__("role", *ROLES)
@@ -72,7 +72,7 @@ class RoleName(Choice):
 
 
 class RoleRow(Kind):
-    """The row of a role, encoded as an array of three texts: account, role, title."""
+    """A role's row, encoded as an array of three strings: account, role, title."""
 
     default = Role()
 
@@ -82,4 +82,4 @@ class RoleRow(Kind):
 
 SbdTextAmount = Annotated[int, SbdText()]
 TextList = Annotated[list[str], Many(String())]
-TimeText = Annotated[str, ShowsRecord(Seconds())]
+FormattedTime = Annotated[str, ShowsRecord(Seconds())]

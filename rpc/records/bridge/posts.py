@@ -30,9 +30,9 @@ class BridgeVoteRecord(Struct, gc=False):
 
 
 class PostStatsRecord(Struct, gc=False):
-    """Whether a post is hidden, gray or pinned, and the number and weight of its votes.
+    """Whether a post is hidden, grayed out or pinned, and the number and total weight of its votes.
 
-    `total_votes` excludes votes without weight. `is_pinned` exists only if it is true.
+    `total_votes` excludes votes with weight 0. The member `is_pinned` is omitted if it is false.
     """
 
     hide: Bool
@@ -45,8 +45,8 @@ class PostStatsRecord(Struct, gc=False):
 class BridgePostView(Struct, gc=False):
     """Source of `BridgePostRecord`: the row of a post or reply, and data of other tables and plugins.
 
-    `parent_author` and `parent_permlink` are None in posts, the members from `community` on outside of communities, and `reblogged_by`
-    outside of blogs and feeds. Views are in no reference cycles, so the garbage collector needn't track them.
+    `parent_author` and `parent_permlink` are None for posts, the members from `community` on are None outside of communities, and
+    `reblogged_by` is None outside of blogs and feeds. No view is part of a reference cycle, so the garbage collector needn't track views.
     """
 
     comment: Comment
@@ -73,10 +73,10 @@ class BridgePostView(Struct, gc=False):
 
 
 class BridgePostRecord(Struct):
-    """A post or a reply, read from a `BridgePostView`. `net_rshares` is a number of any size.
+    """A post or a reply, read from a `BridgePostView`. `net_rshares` can exceed 64 bits.
 
-    Replies have `parent_author` and `parent_permlink`. Posts in communities have `community`, `community_title`, `author_role` and
-    `author_title`. Reblogged posts in a blog or a feed have `reblogged_by`.
+    Only replies have `parent_author` and `parent_permlink`. Only posts in communities have `community`, `community_title`, `author_role`
+    and `author_title`. Only reblogged posts in a blog or feed have `reblogged_by`.
     """
 
     ROOT: ClassVar[str] = "comment"
@@ -119,7 +119,7 @@ class BridgePostRecord(Struct):
 
 
 class PostHeaderRecord(Struct):
-    """Author, permlink, category and depth of a post, read from its row."""
+    """Author, permlink, category and depth of a post or reply, read from its row."""
 
     author: AccountName
     permlink: Text
@@ -128,7 +128,7 @@ class PostHeaderRecord(Struct):
 
 
 class PostReader(Struct):
-    """Builds views of posts for a single reply, since `worth` depends on the current fund and price."""
+    """Builds the views of posts for one reply. It isn't reused, since payouts depend on the current reward fund and price."""
 
     state: State
     kept: Social
@@ -175,7 +175,7 @@ class PostReader(Struct):
         return view
 
     def add_place(self, view: BridgePostView, name: str) -> None:
-        """Add to the view of a post its community, and the role of its author there. An author without a role is a guest."""
+        """Set the community of a post in its view, and the author's role there. An author without a role is a guest."""
         community, role = self.kept.community(name), self.kept.role_row(name, view.comment.author)
         view.community = name
         view.community_title = name if community is None else community.title or name
@@ -183,5 +183,5 @@ class PostReader(Struct):
 
 
 def post_reader(state: State, kept: Social) -> PostReader:
-    """Return the builder of views of posts at the current head."""
+    """Return a builder of post views for the current head."""
     return PostReader(state, kept, kept.facts.worth(state))

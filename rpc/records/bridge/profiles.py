@@ -1,4 +1,4 @@
-"""Records of `bridge` for profiles and relations of accounts. Source: social.md §3.8."""
+"""Records of `bridge` for profiles of accounts and relations between them. Source: social.md §3.8."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ COIN_UNIT = 1000
 
 
 class ProfileStatsRecord(Struct):
-    """Stake of an account in whole COIN (`sp`), its rank by stake, and its numbers of followed accounts and followers."""
+    """An account's stake in whole COIN (`sp`), its rank by stake, and its numbers of followed accounts and followers."""
 
     sp: Annotated[int, Number()]
     rank: UInt32
@@ -29,7 +29,7 @@ class ProfileStatsRecord(Struct):
 
 
 class ProfileContextRecord(Struct):
-    """Whether the observer follows an account. `muted` exists only if the observer ignores it."""
+    """Whether the observer follows an account. The member `muted` exists only if the observer ignores it."""
 
     followed: Bool
     muted: Bool | None = None
@@ -51,9 +51,9 @@ class ProfileRecord(Struct):
 
 
 class RelationshipRecord(Struct):
-    """Whether an account follows or ignores another.
+    """Whether an account follows or ignores another one.
 
-    The last three members are false, since this node has no lists that accounts can follow.
+    The last three members are always false, since this node doesn't support lists that accounts can follow.
     """
 
     follows: Bool
@@ -64,7 +64,7 @@ class RelationshipRecord(Struct):
 
 
 class FollowListEntryRecord(Struct):
-    """An account on a list. The descriptions are empty, since this node has no lists of other accounts."""
+    """An account in a follow list. The descriptions are empty, since this node doesn't support lists of other accounts."""
 
     name: AccountName
     blacklist_description: Text = ""
@@ -72,7 +72,7 @@ class FollowListEntryRecord(Struct):
 
 
 def profile(state: State, kept: Social, account: Account, observer: str) -> ProfileRecord:
-    """Return an account's profile, with its relation to the observer if there is one."""
+    """Return the profile of an account, with its relation to the observer if there is one."""
     metadata = state.account_metadata.by_account.get(account.id) or AccountMetadata()
     reputation = shown_reputation(kept.facts.reputation(state, account.name))
     followers, following = follow_count(state, account.name) if FOLLOW.is_on(state) else (0, 0)
@@ -98,5 +98,5 @@ def profile(state: State, kept: Social, account: Account, observer: str) -> Prof
 
 
 def profile_context(state: State, observer: str, account: str) -> ProfileContextRecord:
-    """Return the relation of the observer to an account."""
+    """Return whether the observer follows or ignores an account."""
     return ProfileContextRecord(follows(state, observer, account), ignores(state, observer, account) or None)

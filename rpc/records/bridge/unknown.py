@@ -1,4 +1,6 @@
-"""Record of `bridge` for a deleted post or a post of another chain, read from a reply of get_content. Source: social.md §2.2, §3.8."""
+"""Record of `bridge` for a post that this node doesn't have (deleted, or of another chain), converted from a reply of get_content. Source:
+social.md §2.2, §3.8.
+"""
 
 import re
 from typing import Annotated, Any
@@ -8,7 +10,7 @@ from msgspec import Struct
 from rpc.declare.errors import InvalidParameters
 from rpc.declare.record_encoder import Json
 from rpc.declare.record_fields import ConstantField
-from rpc.records.bridge.kinds import FreeObject, GivenTime, Number, SbdNumber, SbdTextAmount, TextList
+from rpc.records.bridge.kinds import FreeObject, Number, PreformattedTime, SbdNumber, SbdTextAmount, TextList
 from rpc.records.bridge.posts import NO_CATEGORY, BridgeVoteRecord, PostStatsRecord
 from state.operations.content import Beneficiary
 from state.plugins.social.index import Social
@@ -29,9 +31,9 @@ TEXTS = (
 
 
 class UnknownPostRecord(Struct, kw_only=True):
-    """A post or a reply that is not on this chain, with the given members only and without an id.
+    """A post or reply that is not on this chain, without an id, converted from the given members only.
 
-    `net_rshares` is a number of any size. Replies have `parent_author` and `parent_permlink`.
+    `net_rshares` can exceed 64 bits. Only replies have `parent_author` and `parent_permlink`.
     """
 
     post_id: Annotated[None, ConstantField(None)] = None
@@ -41,13 +43,13 @@ class UnknownPostRecord(Struct, kw_only=True):
     title: Text
     body: Text
     json_metadata: Annotated[Json, FreeObject()]
-    created: Annotated[str, GivenTime()]
-    updated: Annotated[str, GivenTime()]
+    created: Annotated[str, PreformattedTime()]
+    updated: Annotated[str, PreformattedTime()]
     depth: Annotated[int, Number()]
     children: Annotated[int, Number()]
     net_rshares: Annotated[int, Number()]
     is_paidout: Bool
-    payout_at: Annotated[str, GivenTime()]
+    payout_at: Annotated[str, PreformattedTime()]
     payout: Annotated[int, SbdNumber()]
     pending_payout_value: SbdTextAmount
     author_payout_value: SbdTextAmount
@@ -67,9 +69,9 @@ class UnknownPostRecord(Struct, kw_only=True):
 
 
 def unknown_post(state: State, kept: Social, given: Json) -> UnknownPostRecord:
-    """Convert a post from another node's reply of get_content. Missing members are empty.
+    """Convert a post from a get_content reply of another node. Missing members become empty.
 
-    Raises: InvalidParameters, always with the same text, if the reply is invalid.
+    Raises: InvalidParameters, always with the same text, if a member is invalid.
     """
     try:
         return converted(state, kept, given)
@@ -78,7 +80,7 @@ def unknown_post(state: State, kept: Social, given: Json) -> UnknownPostRecord:
 
 
 def converted(state: State, kept: Social, given: Json) -> UnknownPostRecord:
-    """Convert a post from a reply of get_content. Invalid members raise built-in exceptions."""
+    """Convert a post from a get_content reply. Invalid members raise built-in exceptions."""
     if not all(isinstance(given.get(name, ""), str) for name in TEXTS):
         raise TypeError
     author, category = given["author"], given.get("category") or NO_CATEGORY
@@ -124,7 +126,7 @@ def converted(state: State, kept: Social, given: Json) -> UnknownPostRecord:
 
 
 def time_of(given: Json, name: str) -> str:
-    """Return a time as text, 1970 if it is missing. Raises: ValueError for other values."""
+    """Return a time member as text, the epoch if it is missing. Raises: ValueError for other values."""
     text = given.get(name, time_text(0))
     if not TIME.fullmatch(text):
         raise ValueError(name)
@@ -132,7 +134,7 @@ def time_of(given: Json, name: str) -> str:
 
 
 def amount_of(text: Any) -> int:
-    """Parse the number in an amount of SBD, in thousandths. Raises: ValueError for other texts."""
+    """Parse the number in an SBD amount into thousandths. Raises: ValueError if it is malformed."""
     match = AMOUNT.fullmatch(str(text))
     if match is None:
         raise ValueError(text)

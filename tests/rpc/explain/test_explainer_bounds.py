@@ -54,7 +54,7 @@ def test_without_attempts_the_facts_are_given(world: World) -> None:
     explained = Explainer(world.chain, lambda: 5.0).explain(trx, error, Budget(0))
     assert explained is not None
     assert (explained.rule, explained.values["cause"]) == ("missing_active_authority", None)
-    assert "Not everything could be tried" in explained.why
+    assert "Not all causes could be checked" in explained.why
     assert explained.values["required"][0]["short_by"] == 1
 
 
@@ -132,7 +132,7 @@ def test_a_failing_listener_costs_only_the_explanation(world: World, monkeypatch
     logged: list[str] = []
     monkeypatch.setattr(explainer._log, "error", lambda text, **values: logged.append(text), raising=False)
     assert own.refuse(trx, Refused("no")) is None
-    assert logged == ["a refusal could not be kept"]
+    assert logged == ["a refusal could not be recorded"]
 
 
 def test_the_refused_transactions_are_bounded_in_number_and_size(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

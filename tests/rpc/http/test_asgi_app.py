@@ -190,7 +190,7 @@ async def test_a_page_with_a_bug_is_an_internal_error() -> None:
     scope: dict[str, Any] = {
         "type": "http", "method": "GET", "path": "/health", "raw_path": b"/health", "query_string": b"", "headers": [],
         "http_version": "1.1", "scheme": "http", "root_path": "", "asgi": {}, "client": None, "server": None,
-        "state": {"guest": ClientUsage("", False, lambda: None)},
+        "state": {"usage": ClientUsage("", False, lambda: None)},
     }  # fmt: skip
     await AsgiApp(service(), {"/health": broken}, ConnectionLimiter(limits_for()), AccessPolicy())(scope, receive, send)
     assert status[0] == 500

@@ -95,7 +95,7 @@ async def test_a_part_is_kept_for_this_machine(door: Door) -> None:
 
 async def test_whom_the_node_works_for_stays_and_who_was_heard_of_goes_last(door: Door, autojump_clock: trio.testing.MockClock) -> None:
     first, second, third, *_ = door.enter_some(REMOTE.format(1), 40)
-    first.working = 1
+    first.requests_in_progress = 1
     await trio.sleep(1)
     door.limiter.touch(second)
     door.enter(REMOTE.format(1))
@@ -104,7 +104,7 @@ async def test_whom_the_node_works_for_stays_and_who_was_heard_of_goes_last(door
 
 async def test_a_newcomer_gets_nothing_from_those_the_node_works_for(door: Door) -> None:
     for usage in door.enter_some(REMOTE.format(1), 40):
-        usage.working = 1
+        usage.requests_in_progress = 1
     assert door.limiter.register(REMOTE.format(1), lambda: None) is None
     assert door.limiter.register(REMOTE.format(2), lambda: None) is not None
 

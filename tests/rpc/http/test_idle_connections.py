@@ -115,9 +115,9 @@ async def test_the_oldest_silent_connection_of_a_crowd_gives_way() -> None:
 
 async def test_who_is_dropped_while_waiting_for_a_turn_does_not_begin_in_anothers_place() -> None:
     async with hall(connections=2) as here:
-        here.input_scheduler._begun -= 1
+        here.input_scheduler._iteration_start -= 1
         here.connect(said=b"first")
-        dropped = here.begun, here.idle_connections._here.copy()
+        dropped = here.begun, here.idle_connections._connections.copy()
         here.connect(said=b"second")  # takes the place of the first, and perhaps its descriptor
         assert dropped[0] == []
         assert len(here.idle_connections) == 1
@@ -130,7 +130,7 @@ async def test_who_is_dropped_while_waiting_for_a_turn_does_not_begin_in_another
 
 async def test_a_page_comes_before_what_waited_longer() -> None:
     async with hall() as here:
-        here.input_scheduler._begun -= 1
+        here.input_scheduler._iteration_start -= 1
         for _ in range(3):
             here.connect(said=b"POST / HTTP/1.1\r\n")
         here.connect(said=b"GET /health HTTP/1.1\r\n")
@@ -140,8 +140,8 @@ async def test_a_page_comes_before_what_waited_longer() -> None:
 
 
 async def test_many_that_speak_at_once_are_looked_at_in_portions() -> None:
-    async with hall(connections=4 * module.LOOKED_AT_ONCE_MAX) as here:
-        lines = [here.connect(f"192.0.2.{i % 4}") for i in range(module.LOOKED_AT_ONCE_MAX + 10)]
+    async with hall(connections=4 * module.READY_AT_ONCE_MAX) as here:
+        lines = [here.connect(f"192.0.2.{i % 4}") for i in range(module.READY_AT_ONCE_MAX + 10)]
         for line in lines:
             line.sendall(b"GET /health HTTP/1.1\r\n")
         seen = [0]
@@ -149,4 +149,4 @@ async def test_many_that_speak_at_once_are_looked_at_in_portions() -> None:
             while len(here.begun) < len(lines):
                 await trio.lowlevel.checkpoint()
                 seen.append(len(here.begun))
-        assert max(later - earlier for earlier, later in pairwise(seen)) <= module.LOOKED_AT_ONCE_MAX
+        assert max(later - earlier for earlier, later in pairwise(seen)) <= module.READY_AT_ONCE_MAX

@@ -36,7 +36,7 @@ async def test_input_waits_when_a_turn_was_long_and_addresses_take_turns() -> No
 async def test_who_has_left_is_passed_over() -> None:
     async with trio.open_nursery() as nursery:
         gate = FairInputScheduler()
-        gate._begun -= 1
+        gate._iteration_start -= 1
         scopes = [trio.CancelScope() for _ in range(5)]
 
         async def wait(scope: trio.CancelScope) -> None:
@@ -85,7 +85,7 @@ async def test_nothing_waits_while_there_is_time(monkeypatch: pytest.MonkeyPatch
 
 async def test_pages_come_first_and_others_go_on() -> None:
     gate = FairInputScheduler()
-    gate._begun -= 1
+    gate._iteration_start -= 1
     order: list[str] = []
     for i in range(6):
         gate.submit("a", partial(order.append, f"input {i}"))

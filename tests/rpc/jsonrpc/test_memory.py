@@ -28,7 +28,7 @@ class Connection:
     """A connection."""
 
     def __init__(self) -> None:
-        self.working, self.is_cut = 0, False
+        self.requests_in_progress, self.is_cut = 0, False
         self.abort: Callable[[], None] = self._abort
 
     def _abort(self) -> None:
@@ -74,7 +74,7 @@ def test_an_idle_connection_is_evicted() -> None:
     lines = [Connection() for _ in range(4)]
     for place, line in enumerate(lines):
         memory.reserve(remote(place % 2), line).add(SIZE // 16 * (3 - place % 2))
-    lines[0].working = 1
+    lines[0].requests_in_progress = 1
     # Of the address that holds most, the oldest that the node isn't working for.
     memory.reserve(remote(7), Connection()).add(SIZE // 4)
     assert [line.is_cut for line in lines] == [False, False, True, False]

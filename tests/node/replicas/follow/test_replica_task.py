@@ -153,7 +153,7 @@ WRONG_ID = json.dumps(json.loads(ONE) | {"id": "00" * 20}).encode()
     [
         (reply(b"garbage\n"), "invalid line in the stream"),
         (reply(ONE + b"\n"), "the first line must be the stream's header"),
-        (greeted(b"{}"), "it says nothing"),
+        (greeted(b"{}"), "it has no known member"),
         (greeted(b'{"block":1,"id":"zz","packed":""}'), "invalid line in the stream"),
         (greeted(b'{"block":1,"id":"","packed":"","edits":[{"edit":"make_rich"}]}'), "invalid line in the stream"),
         (greeted(b"[" * 100_000), "invalid line in the stream"),
