@@ -1,4 +1,4 @@
-"""Processor without a queue, for a chain in the caller's process. Runs everything at once, and never awaits."""
+"""Processor without a queue, for a chain in the caller's process. Runs everything immediately, and never awaits."""
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 class DirectProcessor:
-    """Processor that runs each call at once. Its methods are coroutines, as the service expects, but never block."""
+    """Processor that runs each call immediately. Its methods are coroutines, as the service expects, but never block."""
 
     def __init__(self, chain: Chain, devchain: DevChain, clock: ChainClock) -> None:
         self._chain, self._devchain, self._clock = chain, devchain, clock

@@ -324,7 +324,7 @@ class Processor:
             self._log.reopen()
 
     def fail(self, error: Exception, what: str = "the block log") -> None:
-        """Refuse all further jobs, because `what`, which a restart needs, can't be written."""
+        """Refuse all further jobs, because a file that a restart needs (`what`) can't be written."""
         why = error.strerror if isinstance(error, OSError) else f"an internal error ({type(error).__name__})"
         self.failure = self.failure or f"{what} can't be written: {why}"
         self.failed.set()

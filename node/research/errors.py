@@ -11,7 +11,7 @@ from node.specs.builder import SpecError
 
 
 class DataError(Exception):
-    """Base class of all errors of the library. The text gives the reason, and what to do if that isn't obvious."""
+    """Base class of all errors of the library. The text contains the reason, and the fix if that isn't obvious."""
 
 
 class UnreadableBlocks(DataError):

@@ -28,7 +28,7 @@ def install(file: Path, data: Path, spec: ChainSpec, disk: Disk) -> Path:
                 raise IncompatibleSnapshot(
                     f"{file}: has no blocks, and {folder.log.path} is empty; save it --with-blocks, or copy a block_log there"
                 )
-            fill(folder, snapshot, chain.state.wire)
+            import_blocks(folder, snapshot, chain.state.wire)
         require_in_log(file, head.number, head.block_id, chain, folder.log.packed)
         if not folder.is_verified:
             raise NodeError(f"{folder.log.path}: its blocks have not been checked; start a node in the folder once")
@@ -44,7 +44,7 @@ def install(file: Path, data: Path, spec: ChainSpec, disk: Disk) -> Path:
     return path
 
 
-def fill(folder: DataFolder, snapshot: Snapshot, wire: Wire) -> None:
+def import_blocks(folder: DataFolder, snapshot: Snapshot, wire: Wire) -> None:
     """Write the blocks of a snapshot to an empty block log. They must follow each other, and end with the snapshot's block.
 
     The blocks are read twice, so that all are checked before the first is written.

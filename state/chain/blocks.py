@@ -77,7 +77,7 @@ STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (
 def apply_beginning(state: State, block: SignedBlock, count: int, skip_flags: int, *, is_pending: bool = False) -> None:
     """Apply the header of a block and its first `count` transactions, or raise a refusal.
 
-    `is_pending` says that the block won't be completed, so that plugins treat its transactions as pending.
+    `is_pending` means that the block won't be completed, so that plugins treat its transactions as pending.
     """
     for listener in () if is_pending else state.listeners.before_block:  # 1
         listener(state, block)

@@ -48,7 +48,7 @@ class SignerHistory:
         """Refuse a block that can't be applied on its branch, with the checks and texts of applying it, in the same order.
 
         `branch` has the blocks between the main branch and this block. `mark` is the journal position after the last common block, 0 if
-        there is none. `has_changes` says that blocks have edits. These can change anything, so the slot's witness can't be predicted.
+        there is none. `has_changes` means that blocks have edits. These can change anything, so the slot's witness can't be predicted.
         """
         require_merkle_root(self._state, block, skip_flags)
         require(

@@ -1,4 +1,4 @@
-"""Digest of the state: one hash over all consensus tables. Equal states have equal digests, whatever their history."""
+"""Digest of the state: one hash over all consensus tables. Equal states have equal digests, regardless of their history."""
 
 from collections.abc import Iterator
 from hashlib import sha256

@@ -161,7 +161,7 @@ class ForkDatabase:
         return found
 
     def require_room(self, block: SignedBlock, is_kept: bool = True) -> None:
-        """Refuse a fork block for which there is no room. `is_kept` says that it stays a fork block."""
+        """Refuse a fork block for which there is no room. `is_kept` means that it stays a fork block."""
         require(
             self._siblings[block.number, block.witness] < SIBLINGS_MAX,
             "there are already ${n} fork blocks with number ${number} of witness ${witness}",

@@ -1,4 +1,4 @@
-"""Types for changes of the head: the event that listeners receive, and the record kept of a popped block."""
+"""Types for changes of the head: the event that listeners receive, and the record of a popped block."""
 
 from collections.abc import Callable, Sequence
 

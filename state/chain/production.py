@@ -55,7 +55,7 @@ def assemble_block(
     """Return a signed block for a slot, with the pending transactions that apply and fit.
 
     `when` must be in a slot of the witness, and `secret` must be the private key of its signing key. Once `out_of_time` returns True,
-    the first refused transaction ends the selection. `are_tried` says that all transactions have been applied in order on this head,
+    the first refused transaction ends the selection. `are_tried` means that all transactions have been applied in order on this head,
     with at least the checks that are made here.
     """
     slot = slot_at_time(state, when)

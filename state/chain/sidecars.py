@@ -54,7 +54,7 @@ class BlockSidecars:
     def add_to_head(self, state: State, edits: Iterable[StateEdit], *, is_reversible: bool, are_known: bool = False) -> None:
         """Make edits on the state after the head block, and add them to the block without calling listeners.
 
-        `is_reversible` says whether the block is. With `are_known`, the state of an irreversible block already includes the first ones:
+        `is_reversible` is whether the block is. With `are_known`, the state of an irreversible block already includes the first ones:
         as many as its snapshot counts.
         """
         head_id, added = state.props.head_block_id, tuple(edits)

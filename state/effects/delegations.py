@@ -1,7 +1,7 @@
 """Delegation of VESTS and its reduction: the delegable amount, and the changes of both accounts' manabars.
 
 Delegated VESTS take their mana along: the delegator loses as much as the delegatee gains, so that the same VESTS can't vote twice.
-Hardforks 20 to 22 had mistakes here that the chain has kept. Source: operations.md §6.4.
+Hardforks 20 to 22 had mistakes here that have remained part of the rules. Source: operations.md §6.4.
 """
 
 from state.effects.arithmetic import share

@@ -171,7 +171,7 @@ class BlockSummaries(Table[BlockSummary]):
 
 
 class TransactionRecord(Row):
-    """An applied transaction, kept until it expires, so that it isn't applied twice."""
+    """An applied transaction, retained until it expires, so that it isn't applied twice."""
 
     trx_id: bytes = bytes(20)
     expiration: int = 0

@@ -141,7 +141,7 @@ class SocialScenario:
         row = comments.by_permlink.find(author, permlink)
         self.count(comments.by_permlink.get(row.parent_author, row.parent_permlink), -1)
         operation = DeleteComment(author=author, permlink=permlink)
-        social_posts.note_leaving(self.state, self.social, operation)
+        social_posts.remember_deleted(self.state, self.social, operation)
         comments.remove(row)
         social_posts.mark_deleted(self.state, self.social, operation)
 

@@ -72,7 +72,7 @@ class Context:
 
 
 class BadText(Exception):
-    """A malformed text. The message says what was expected."""
+    """A malformed text. The message contains the expected form."""
 
 
 @singledispatch

@@ -61,7 +61,7 @@ class SendOptions(RemoteOptions):
 
 
 def send(make: Make, options: SendOptions) -> int:
-    """Build, sign and broadcast a transaction, or show or print it as the options say. Return the exit status."""
+    """Build, sign and broadcast a transaction, or show or print it, depending on the options. Return the exit status."""
     if options.dry_run and options.sign_only:
         raise NodeError("--dry-run and --sign-only exclude each other. Give one of them.")
     given = parse_keys(options.key)
@@ -143,7 +143,7 @@ def broadcast(remote: Remote, trx: SignedTransaction) -> None:
 
 
 def report_result(remote: Remote, trx: SignedTransaction, head: dict[str, Any], options: SendOptions) -> int:
-    """Print the result of a broadcast, after waiting for its block if the options say so."""
+    """Print the result of a broadcast, after waiting for its block if the options require it."""
     result: dict[str, Any] = {"id": trx.id.hex(), "expiration": time_text(trx.expiration)}
     start = head["head_block_number"]
     # In the block mode instant, its block exists already.

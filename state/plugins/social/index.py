@@ -69,7 +69,7 @@ class Social:
             row = next(self.posts.deleted.equal(author, permlink), None)
         return row
 
-    def note_incoming(self, state: State, block: SignedBlock) -> None:
+    def set_incoming(self, state: State, block: SignedBlock) -> None:
         """Store a block before its operations are applied. The head is the previous block until then."""
         self.incoming = block
 

@@ -43,14 +43,14 @@ def install(state: State) -> Social:
     on(bound(on_creation, kept), AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
     on(bound(on_work, kept), Pow, Pow2)
     on(bound(placement.on_comment, kept), Comment)
-    on(bound(placement.note_leaving, kept), DeleteComment, after=False)
+    on(bound(placement.remember_deleted, kept), DeleteComment, after=False)
     on(bound(placement.mark_deleted, kept), DeleteComment)
     on(bound(placement.on_vote, kept), Vote)
     on(bound(placement.on_payout, kept), CommentPayoutUpdate)
     on(bound(placement.on_hardfork, kept), Hardfork)
     on(bound(placement.promote, kept), Transfer)
     on(bound(on_custom_json, kept), CustomJson)
-    state.listeners.before_block.append(kept.note_incoming)
+    state.listeners.before_block.append(kept.set_incoming)
     relations = FOLLOW.find(state)
     if relations is not None:
 

@@ -323,7 +323,7 @@ def parts(state: State, kept: Tags) -> dict[str, SnapshotPart]:
 
 def restored(kept: Tags) -> None:
     """Make the next read rebuild the view."""
-    kept.view.note_all()
+    kept.view.mark_all()
 
 
 def warm_up_reads(state: State, kept: Tags) -> Sequence[Callable[[], object]]:

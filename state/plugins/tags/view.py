@@ -107,11 +107,11 @@ class TagView:
         self._refresh()
         return next((entry for entry in self._by_comment.get(comment, ()) if entry.tag == tag), None)
 
-    def note_all(self) -> None:
+    def mark_all(self) -> None:
         """Mark all rows as replaced. The next read recomputes everything."""
         self._is_stale = True
 
-    def _note_all(self) -> None:
+    def _mark_all(self) -> None:
         """Mark all comments and tags as changed, including those that no longer exist."""
         self._is_stale = False
         self._notes.rows.add_all(self._by_comment)
@@ -121,7 +121,7 @@ class TagView:
         """Update entries and sums with all marked changes."""
         notes = self._notes
         if self._is_stale:
-            self._note_all()
+            self._mark_all()
         if not notes.rows and not notes.names:
             return
         self._journal.read_mode.raise_if_large(len(notes.rows) + len(notes.names), lambda: self._refresh_chunk(COMMENTS_CHUNK))

@@ -1,4 +1,4 @@
-"""`DirtyRows` and `DirtyMarks`: what changed since a derived view last read it."""
+"""`DirtyRows` and `DirtyMarks`: the rows that changed since a derived view last read them."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -26,7 +26,7 @@ class NotReady(Exception):
 
 
 class ReadMode:
-    """Read mode of a state: at once, except during `try_read` and `read_incrementally`. All tables of a state share one."""
+    """Read mode of a state: uninterrupted, except during `try_read` and `read_incrementally`. All tables of a state share one."""
 
     __slots__ = ("is_incremental",)
 

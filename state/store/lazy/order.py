@@ -132,7 +132,7 @@ class LazyOrder:
         self.dirty.clear()
 
     def _rebuild(self) -> None:
-        """Apply all changes at once. If it raises, nothing has changed.
+        """Apply all changes without interruption. If it raises, nothing has changed.
 
         The unchanged entries are sorted already, so Python's sort only merges them with the new ones.
         """

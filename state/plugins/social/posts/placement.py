@@ -80,7 +80,7 @@ def may_write(kept: Social, community: str, account: str, *, is_reply: bool) -> 
     return kept.role(community, account) >= (MEMBER if members_only else GUEST)
 
 
-def note_leaving(state: State, kept: Social, operation: DeleteComment) -> None:
+def remember_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
     """Store the row of a comment before its deletion, since the index finds the row only by the comment."""
     comment = find_comment(state, operation.author, operation.permlink)
     kept.leaving = None if comment is None else kept.posts.by_comment.get(comment.id)
