@@ -165,7 +165,7 @@ async def test_nothing_is_read_while_the_gate_is_closed(nursery: trio.Nursery) -
 
 
 async def test_a_reply_cancelled_at_the_gate_frees_its_turn() -> None:
-    scheduler = ReplyScheduler()
+    scheduler = ReplyScheduler(lambda: 0.0)
     scheduler.gate.close()
     with trio.move_on_after(0):
         await scheduler.run(int)
