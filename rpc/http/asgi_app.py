@@ -198,10 +198,25 @@ class AsgiApp:
         self, scope: Scope, send: Send, wait_disconnect: Callable[[], Awaitable[object]] = trio.sleep_forever
     ) -> None:
         """Serve a request with Quart until `wait_disconnect` returns; by default, even if the client's input has ended."""
-        if scope["path"] not in self._pages and scope["path"] != PATH and not scope["path"].startswith(PREFIX):
-            scope = {**scope, "path": "/"}  # the explorer's HTML page
+        # Quart fails on a Host header that is no host name; no reply depends on it.
+        headers = [(name, b"localhost" if name == b"host" else value) for name, value in scope["headers"]]
+        is_known = scope["path"] in self._pages or scope["path"] == PATH or scope["path"].startswith(PREFIX)
+        scope = {**scope, "headers": headers, "path": scope["path"] if is_known else "/"}  # "/" is the page of the explorer
         app = self._web_app.value or await self._web_app.get()
-        await app(scope, _without_body(wait_disconnect), send)
+        is_sent = False
+
+        async def send_noted(event: dict[str, Any]) -> None:
+            nonlocal is_sent
+            is_sent = event["type"] == "http.response.body" and not event.get("more_body", False)
+            await send(event)
+
+        async def wait_client() -> None:
+            await wait_disconnect()
+            if is_sent:
+                # Hypercorn reports the end of the reply in the same way, and must not be cancelled while it ends the request.
+                await trio.sleep_forever()
+
+        await app(scope, _without_body(wait_client), send_noted)
 
 
 async def read_body(receive: Receive, reservation: MemoryReservation, patience: trio.CancelScope, body_size_max: int) -> bytes | None:

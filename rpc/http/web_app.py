@@ -27,6 +27,15 @@ def web_app(service: Service, pages: Pages, files: LazyValue[dict[str, WebFile]]
     app.config["RESPONSE_TIMEOUT"] = None  # each event has a time limit
     for path, page in pages.items():
         app.add_url_rule(path, endpoint=path.strip("/"), view_func=_page_view(page), methods=list(PAGE_VERBS))
+
+    @app.after_request
+    async def protect(reply: Response) -> Response:
+        """Add the headers of the explorer to a reply, except that of a page or a stream. Quart's own pages for errors have them too."""
+        if request.path not in pages and request.path != PATH:
+            for name, value in HEADERS.items():
+                reply.headers.setdefault(name, value)
+        return reply
+
     file_view = _file_view(files)
     app.add_url_rule("/", endpoint="file", view_func=file_view)
     app.add_url_rule(f"{PREFIX}<path:_>", endpoint="file", view_func=file_view)
@@ -55,11 +64,11 @@ def _file_view(files: LazyValue[dict[str, WebFile]]) -> View:
         file = known.get("" if request.path == "/" else request.path) or abort(404)
         is_packed = request.accept_encodings["gzip"] > 0
         body = file.packed if is_packed else file.body
-        reply = Response(body, headers=HEADERS, content_type=file.content_type)
+        reply = Response(body, content_type=file.content_type)
         reply.set_etag(f"{file.tag}-gzip" if is_packed else file.tag)
         if is_packed:
             reply.content_encoding = "gzip"
-        return await reply.make_conditional(request, accept_ranges=True, complete_length=len(body))
+        return await reply.make_conditional(request)
 
     return view
 

@@ -171,6 +171,12 @@ async def test_health_is_a_page() -> None:
         assert (status, body) == (200, b"")
 
 
+@pytest.mark.parametrize("host", ["a" * 64 + ".example", ".", "[a", "\xe4", ""])
+async def test_pages_are_served_for_every_host(host: str) -> None:
+    async with server() as port:
+        assert (await ask(port, "GET", "/health", None, headers={"Host": host}))[0] == 200
+
+
 async def test_a_page_with_a_bug_is_an_internal_error() -> None:
     def broken() -> PageReply:
         raise ZeroDivisionError

@@ -66,6 +66,17 @@ async def test_bad_queries_are_refused(query: bytes) -> None:
         assert (status, str(caught.value).encode() in body) == (400, True)
 
 
+async def test_a_connection_is_kept_after_a_refused_stream() -> None:
+    async with pushing() as world:
+        stream = await trio.open_tcp_stream("127.0.0.1", world.port)
+        async with stream:
+            for _ in range(30):
+                await stream.send_all(b"GET /stream/blocks?from=0 HTTP/1.1\r\nHost: x\r\n\r\n")
+                reply = b""
+                while b"from must be" not in reply:
+                    reply += await stream.receive_some()
+
+
 async def test_a_stream_begins_in_the_past_and_goes_on() -> None:
     async with pushing() as world:
         world.make(40)
