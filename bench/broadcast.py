@@ -1,4 +1,6 @@
-"""Measures broadcasts of signed transfers without HTTP: CPU time of each in key recoveries, from the complete body to the reply.
+"""Measures the CPU time of a broadcast of a signed transfer without HTTP, from the complete body to the reply.
+
+The results are multiples of the time of one key recovery.
 
 Run: .venv/bin/python -m bench.broadcast [--profile] [--connections N ...] [--workers N]
 It uses a node's service, processor and chain with the default plugins of dev. Single broadcasts use one connection, then 16 at the same

@@ -43,7 +43,7 @@ def filled(hunks: Iterator[str]) -> str:
 
 
 def replacing(old: str, places: Iterable[int]) -> Iterator[str]:
-    """Yield patches that replace eight characters by six, each with four characters of context on both sides."""
+    """Yield patches that replace eight characters with six, each with four characters of context on both sides."""
     for i, p in enumerate(places):
         context, word, following = old[p : p + 4], old[p + 4 : p + 12], old[p + 12 : p + 16]
         yield f"@@ -{p + 1 - 2 * i},16 +{p + 1 - 2 * i},14 @@\n {context}\n-{word}\n+a word\n {following}\n"

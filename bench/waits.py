@@ -317,7 +317,7 @@ def events(node: Node, words: str) -> bool:
 
 
 def event_works() -> list[dict[str, Work]]:
-    """Return tasks by name. Those in one dict run one after another in the same copy of the node.
+    """Return tasks, keyed by name. Those in one dict run one after another in the same copy of the node.
 
     The first task that touches the whole state pays for the copy-on-write of its pages, so there are two snapshots. Tasks whose names begin
     with PREPARED only prepare the next one.

@@ -55,7 +55,7 @@ def open_closed_streams() -> None:
 
 
 def end_of(error: BaseException) -> int:
-    """Print the last line about an unexpected error, and return the exit status."""
+    """Print a final one-line message for an unexpected error, and return the exit status."""
     if has_only(error, KeyboardInterrupt):
         return Status.INTERRUPTED
     if has_only(error, BrokenPipeError):

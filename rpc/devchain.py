@@ -54,7 +54,7 @@ class DevChain(Protocol):
         """Restore the chain to a dev snapshot, and drop later snapshots."""
 
     def reset(self) -> None:
-        """Replace the chain by a new one at genesis."""
+        """Replace the chain with a new one at genesis."""
 
     def drop_pending(self) -> int:
         """Drop all pending transactions and return their number."""
@@ -63,4 +63,4 @@ class DevChain(Protocol):
         """Write the chain and its clock to a file. Return the file's size in bytes."""
 
     def load(self, path: str) -> None:
-        """Replace the chain and its clock by those in a dump file."""
+        """Replace the chain and its clock with those in a dump file."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-KINDS = {bool: "flag", int: "number", float: "number", str: "text", Path: "path"}
+KINDS = {bool: "flag", int: "number", float: "number", str: "string", Path: "path"}
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

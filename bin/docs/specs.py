@@ -40,7 +40,7 @@ def default_of(cls: type[Struct], field: FieldInfo) -> str:
 
 
 def metas(hint: Any) -> list[Meta]:
-    """Return the `Meta` annotations of a type, the innermost first, also those of an optional type."""
+    """Return the `Meta` annotations of a type, the innermost first, including those of an optional type."""
     if get_origin(hint) is Annotated:
         return [*metas(get_args(hint)[0]), *(each for each in hint.__metadata__ if isinstance(each, Meta))]
     return [each for part in get_args(hint) if part is not type(None) for each in metas(part)] if type(None) in get_args(hint) else []
@@ -62,7 +62,7 @@ def value_text(hint: Any) -> str:
         least = next((each.ge for each in said if each.ge is not None), None)
         most = next((each.le for each in said if each.le is not None), None)
         return f"number, {least} to {most:,}" if most is not None else f"number, at least {least}" if least is not None else "number"
-    return {bool: "true or false", str: "text", list: "list", tuple: "list"}.get(plain, "table")
+    return {bool: "true or false", str: "string", list: "list", tuple: "list"}.get(plain, "table")
 
 
 def bare(hint: Any) -> Any:

@@ -1,7 +1,7 @@
 """Build hook of hatchling: packs the folders of this checkout into one package, `coind`, which uses no other top-level name.
 
 Modules import each other by their names in the checkout (`from node.runtime.clock import ...`). In the wheel, the folders are inside the
-package, so these names are rewritten in imports, and in texts with the name of a module, for example of a child process.
+package, so these names are rewritten in imports and in string literals that name a module, such as one that is started as a child process.
 """
 
 import ast
@@ -19,9 +19,9 @@ PACKAGE = "coind"
 FOLDERS = ("node", "state", "rpc")
 # The command in a checkout, and the installed command on the PATH.
 COMMAND, INSTALLED_COMMAND = "bin/coind", "coind"
-# Texts with the form of a module name, for example arguments for Python, or declarations of commands.
+# Strings that look like module names, for example arguments for Python, or declarations of commands.
 LIKE_MODULE = re.compile(rf"(?:{'|'.join(FOLDERS)})(?:\.\w+)+(?::\w+)?")
-# RPC methods with the form of a module name.
+# RPC methods that look like module names.
 NOT_MODULES = ("rpc.discover",)
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc")
 
@@ -116,12 +116,12 @@ def is_ours(name: str, modules: frozenset[str]) -> bool:
 
 
 def names_module(text: str, modules: frozenset[str]) -> bool:
-    """Whether a text names a module of these folders, or an object in one (`node.cli.run_options:run_command`).
+    """Whether a string names a module of these folders, or an object in one (`node.cli.run_options:run_command`).
 
-    Raises ValueError for a text with that form that is neither a module nor in NOT_MODULES.
+    Raises ValueError for a string that looks like such a name, but is neither a module nor in NOT_MODULES.
     """
     if not LIKE_MODULE.fullmatch(text) or text in NOT_MODULES:
         return False
     if text.partition(":")[0] not in modules:
-        raise ValueError(f"the text {text!r} has the form of a module name. Add it to NOT_MODULES of {Path(__file__).name}.")
+        raise ValueError(f"the string {text!r} looks like a module name. Add it to NOT_MODULES of {Path(__file__).name}.")
     return True

@@ -11,7 +11,7 @@ from state.protocol.spec import ChainSpec
 def spec_of_blocks(path: Path, chain: str | None) -> ChainSpec:
     """Return the spec with the name or path `chain`, or without one the spec of the blocks at `path`.
 
-    Raises NodeError, also if the blocks belong to another chain.
+    Raises NodeError, including if the blocks belong to another chain.
     """
     given = None if chain is None else load_spec(chain)
     try:

@@ -27,7 +27,7 @@ def export_command(
     ],
     /,
     *,
-    to: Annotated[Path, Parameter(help="The folder of the export; existing files of it are skipped.")],
+    to: Annotated[Path, Parameter(help="The output folder; files already exported there are skipped.")],
     chain: ChainOfBlocks = None,
     blocks: Annotated[str, Parameter(help="The range of blocks, for example 1M:2M (excludes block 2,000,000).")] = ":",
     only: Annotated[str | None, Parameter(help="The kinds of operations, for example transfer,vote (blocks: the blocks).")] = None,

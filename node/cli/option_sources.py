@@ -26,8 +26,8 @@ SHARED = ("url", "key")
 # A config file can't name another one.
 FORBIDDEN = "config"
 SIZE_MAX = 1 << 20
-WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-LIST = "a list of texts"
+WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
+LIST = "a list of strings"
 SHOWN_MAX = 200
 PAGE = "docs/options.toml"
 # The minimum similarity to a known variable for a warning, since other programs use variables with this prefix, too.

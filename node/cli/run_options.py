@@ -141,7 +141,7 @@ class Run(Common):
     trust: Annotated[Flag, FOLLOWING(help="Apply the followed node's blocks without checking signatures.")] = False
     data: Annotated[str | None, DATA(help="The folder for the blocks; a restart resumes from them.")] = None
     sync: Annotated[str, DATA(help="When to sync blocks to the disk: block (each one), never, or every SECONDS.")] = "block"
-    snapshot_every: Annotated[Natural, DATA(help="The interval in blocks for saving a snapshot, also saved at shutdown (0: never).")] = (
+    snapshot_every: Annotated[Natural, DATA(help="The number of blocks between snapshots; one is also saved at shutdown (0: never).")] = (
         EVERY
     )
     http: Annotated[str, ACCESS(help="The address to listen on: a port, a host, or HOST:PORT.")] = DEFAULT_HTTP

@@ -148,7 +148,7 @@ class DevApi(ABC):
         self.call("dev_api.set_vests", {"account": account, "vests": vests})
 
     def set_authority(self, account: str, role: str, authority: Any) -> None:
-        """Replace the authority of an account's role by an authority or by one public key."""
+        """Replace the authority of an account's role with another authority or with one public key."""
         self.call("dev_api.set_authority", {"account": account, "role": role, "authority": authority})
 
     def impersonate(self, *accounts: str, everyone: bool = False) -> None:

@@ -280,7 +280,7 @@ class DevChain:
             return dump(self.chain, Path(path), self.disk, msgspec.json.encode(self.portable_settings()))
 
     def load(self, path: str) -> None:
-        """Replace the chain and its settings by those of a dump. Raises Refused, and then nothing has changed."""
+        """Replace the chain and its settings with those of a dump. Raises Refused, and then nothing has changed."""
         text = "the node keeps its chain in a folder (--data); stop it, and load the dump into an empty one: coind snapshot load"
         require(self.edit_log is None, text, condition="chain.is_in_memory()")
         for listener in self.before_restore:

@@ -1,4 +1,4 @@
-"""Dev snapshots (`dev_api.snapshot`) by id: savepoints of the chain, with the settings of the dev chain."""
+"""Dev snapshots (`dev_api.snapshot`), keyed by id: savepoints of the chain, with the settings of the dev chain."""
 
 import msgspec
 from msgspec import Struct, field
@@ -43,7 +43,7 @@ class DevSavepoint(Struct, frozen=True):
 
 
 class SavepointStore:
-    """Dev snapshots by id, from 1. Ids are not reused until `drop_all`."""
+    """Dev snapshots, keyed by id, from 1. Ids are not reused until `drop_all`."""
 
     def __init__(self) -> None:
         self._savepoints: dict[int, DevSavepoint] = {}

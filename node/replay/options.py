@@ -19,7 +19,7 @@ def read_point(text: str) -> BlockPoint:
 
 
 def read_checkpoints(texts: Iterable[str]) -> dict[int, bytes]:
-    """Parse checkpoints, each `N:ID`. Return the ids by number. Raises NodeError."""
+    """Parse checkpoints, each `N:ID`. Return the ids, keyed by block number. Raises NodeError."""
     ids: dict[int, bytes] = {}
     for text in texts:
         found = _CHECKPOINT.fullmatch(text)

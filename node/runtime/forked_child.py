@@ -51,7 +51,7 @@ class ForkedChild:
         self._reading = reading
 
     async def wait(self) -> None:
-        """Wait until the work is done. Raises ChildFailed, also after SECONDS_MAX. Cancellation kills the child."""
+        """Wait until the work is done. Raises ChildFailed, including after SECONDS_MAX. Cancellation kills the child."""
         try:
             with trio.move_on_after(SECONDS_MAX):
                 while (status := self.status()) is None:

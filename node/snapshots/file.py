@@ -194,7 +194,7 @@ class Snapshot:
             yield chunk
 
     def _sized(self, name: str, data: bytes) -> list[tuple[memoryview, int]]:
-        """Return the packed chunks of a section with their unpacked sizes. Raises CorruptSnapshot, also if their total is too large."""
+        """Return the packed chunks of a section with their unpacked sizes. Raises CorruptSnapshot, even if only the total is too large."""
         found, at = [], 0
         while at < len(data):
             try:

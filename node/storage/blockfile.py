@@ -33,7 +33,7 @@ class BlockFile:
     """The blocks of a file from number `first` on, in file order. Memory is bounded by the largest block.
 
     `size` is the file's size in bytes. `last` is the number of its last block, or 0 if finding it would need reading the whole file.
-    Raises FileError, also for a block log whose blocks or offsets don't follow each other. If a `pipe` is given, it is read instead of
+    Raises FileError, including for a block log whose blocks or offsets don't follow each other. If a `pipe` is given, it is read instead of
     the file, and `path` is only its name.
     """
 

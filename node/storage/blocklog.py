@@ -127,7 +127,7 @@ class BlockLog:
         self._head = LogTip(block.number, block.id, head.end + len(data), head.sums.after(entry))
 
     def switch(self, popped: Sequence[SignedBlock], applied: Sequence[SignedBlock]) -> None:
-        """Replace the last blocks (`popped`, newest first) by others (`applied`, oldest first) atomically.
+        """Replace the last blocks (`popped`, newest first) with others (`applied`, oldest first) atomically.
 
         After an interruption or a failure the next start finds either all old blocks or all new ones. A switch is synced under
         every policy, because the removed blocks may have been synced. Raises OSError.

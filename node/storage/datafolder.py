@@ -1,4 +1,4 @@
-"""The data folder of a node: its lock, its chain mark, the block log and the edit log."""
+"""The data folder of a node: its lock, `chain.json` (which chain it belongs to), the block log and the edit log."""
 
 import hashlib
 import os
@@ -39,7 +39,7 @@ class ChainMark(Struct, frozen=True):
 
 
 class FolderMark(ChainMark, frozen=True):
-    """The chain mark of a data folder. `edits` is the tag of its edit log, empty until the first state edit."""
+    """The contents of `chain.json` in a data folder. `edits` is the tag of its edit log, empty until the first state edit."""
 
     edits: str = ""
 

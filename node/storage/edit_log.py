@@ -77,7 +77,7 @@ class EditLog:
         return self.edits()
 
     def edits(self) -> dict[bytes, list[StateEdit]]:
-        """Return the edits, in order, by block id."""
+        """Return the edits, in order, keyed by block id."""
         found: dict[bytes, list[StateEdit]] = {}
         for line in self._lines:
             if line.edit is None:

@@ -73,7 +73,7 @@ def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool =
 
 
 def locked(folder: Path, disk: Disk, *, is_read: bool = False) -> File:
-    """Open and lock the log of a folder. With `is_read`, the disk can be read-only. Raises NodeError, also if a node uses the log."""
+    """Open and lock the log of a folder. With `is_read`, the disk can be read-only. Raises NodeError, including if a node uses the log."""
     path = folder / LOG_NAME
     try:
         log = disk.open_to_read(path) if is_read else disk.open(path)

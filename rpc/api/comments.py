@@ -171,7 +171,7 @@ def list_votes(
     limit: ListLimit = QUERY_LIMIT,
     order: VoteOrder = "by_comment_voter",
 ) -> list[Json]:
-    """List votes by comment and voter, or by voter and comment, each by record id.
+    """List votes, ordered by the record ids of comment and voter, or of voter and comment.
 
     The orders with a symbol equal those without one, since the symbol is ignored.
     """

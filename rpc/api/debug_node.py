@@ -52,8 +52,8 @@ async def debug_generate_blocks(
 ) -> UInt32:
     """Produce blocks with a private key, and miss `miss_blocks` slots before each.
 
-    If a scheduled witness has another key, `edit_if_needed` replaces that key by this one; otherwise production ends there. Timestamps end
-    in 2106: if the last block would be less than 60 days before that, no block is produced.
+    If a scheduled witness has another key, `edit_if_needed` replaces that witness's key with the given one; otherwise production stops
+    there. Timestamps end in 2106: if the last block would be less than 60 days before that, no block is produced.
 
     Other requests are answered between the blocks. `skip` takes the reference's flags. Three of them have no effect, so that the chain
     stays valid: blocks are always signed and linked to the previous block, and their transactions are always recorded.

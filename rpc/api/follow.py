@@ -55,7 +55,7 @@ def get_followers(
     type_: Relation = FollowType.undefined,
     limit: FollowsLimit = 1000,
 ) -> list[Json]:
-    """List the accounts that follow or ignore an account, by name, from `start` on."""
+    """List the accounts that follow or ignore an account, ordered by name, from `start` on."""
     return show.each(FollowRecord, islice(followers(state, account, start, type_.value), limit))
 
 
@@ -70,7 +70,7 @@ def get_following(
     type_: Relation = FollowType.undefined,
     limit: FollowsLimit = 1000,
 ) -> list[Json]:
-    """List the accounts that an account follows or ignores, by name, from `start` on."""
+    """List the accounts that an account follows or ignores, ordered by name, from `start` on."""
     return show.each(FollowRecord, islice(followed(state, account, start, type_.value), limit))
 
 
@@ -109,14 +109,14 @@ def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[B
 @method("follow_api.get_blog_authors", key="blog_authors", plugin=FOLLOW, record=AuthorCountRecord)
 @method("condenser_api.get_blog_authors", plugin=FOLLOW, not_enabled=OFF, renamed="account", record=AuthorCountRecord)
 def get_blog_authors(state: State, show: RecordEncoder, /, blog_account: AccountName) -> list[Json]:
-    """List at most 2,000 authors whose posts an account has reblogged, with the number of these posts, by name."""
+    """List at most 2,000 authors whose posts an account has reblogged, with the number of these posts, ordered by name."""
     return show.each(AuthorCountRecord, blog_authors(state, blog_account))
 
 
 @method("follow_api.get_reblogged_by", key="accounts", plugin=FOLLOW)
 @method("condenser_api.get_reblogged_by", plugin=FOLLOW, not_enabled=OFF)
 def get_reblogged_by(state: State, /, author: AccountName, permlink: Permlink) -> list[AccountName]:
-    """List at most 2,000 accounts whose blogs contain a post, including its author, by name. An unknown post is refused."""
+    """List at most 2,000 accounts whose blogs contain a post, including its author, ordered by name. An unknown post is refused."""
     return reblogged_by(state, comment_of(state, author, permlink).id)
 
 

@@ -27,13 +27,13 @@ class Book(TypedDict):
 
 @method("database_api.find_limit_orders", key="orders", record=LimitOrderRecord)
 def find_limit_orders(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
-    """Return the open orders of an account, by number."""
+    """Return the open orders of an account, ordered by number."""
     return show.each(LimitOrderRecord, few(state.limit_orders.by_account, account))
 
 
 @method("condenser_api.get_open_orders", record=OpenOrderRecord)
 def get_open_orders(state: State, show: RecordEncoder, /, account: AccountName) -> list[Json]:
-    """Return at most 10,000 open orders of an account, by number."""
+    """Return at most 10,000 open orders of an account, ordered by number."""
     return show.each(OpenOrderRecord, whole(state.limit_orders.by_account, account))
 
 

@@ -17,7 +17,7 @@ ToComplete = exactly("by_to_complete", "account_name_type, time_point_sec, savin
 
 @method("database_api.find_escrows", key="escrows", record=EscrowRecord)
 def find_escrows(state: State, show: RecordEncoder, /, from_: AccountName = "") -> list[Json]:
-    """Return the escrows that an account has opened, by number."""
+    """Return the escrows that an account has opened, ordered by number."""
     return show.each(EscrowRecord, few(state.escrows.by_from_id, from_))
 
 

@@ -86,7 +86,7 @@ def list_proposals(
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[Json]:
-    """List proposals by creator, start, end or votes, then by id. In descending order, the list begins below `start`."""
+    """List proposals, ordered by creator, start, end or votes, then by id. In descending order, the list begins below `start`."""
     rows = chosen(PROPOSALS, order).rows(state, show.wire, start, order_direction is not UP)
     views = (proposal_view(state, row) for row in rows if not row.removed)
     return show.each(ProposalRecord, islice((view for view in views if has_status(view, status)), limit))

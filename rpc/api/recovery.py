@@ -47,7 +47,7 @@ OWNER_HISTORIES = By(lambda state: state.owner_histories.by_account, tuple[Accou
 
 @method("database_api.list_owner_histories", key="owner_auths", record=OwnerHistoryRecord)
 def list_owner_histories(state: State, show: RecordEncoder, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT) -> list[Json]:
-    """List former owner authorities by account and by the time until which they were valid."""
+    """List former owner authorities, ordered by account and by the time until which they were valid."""
     return show.each(OwnerHistoryRecord, islice(OWNER_HISTORIES.rows(state, show.wire, start), limit))
 
 

@@ -52,13 +52,13 @@ def find_smt_tokens(state: State, show: RecordEncoder, /, symbols: list[Symbol],
 
 @method("database_api.find_smt_token_emissions", key="token_emissions", record=EmissionRecord)
 def find_smt_token_emissions(state: State, show: RecordEncoder, /, asset_symbol: Symbol = BEFORE_ALL_SYMBOLS) -> list[Json]:
-    """Return the emissions of a token, by time."""
+    """Return the emissions of a token, ordered by time."""
     return show.each(EmissionRecord, few(state.smt_emissions.by_symbol_time, asset_symbol))
 
 
 @method("database_api.find_smt_contributions", key="contributions", record=ContributionRecord)
 def find_smt_contributions(state: State, show: RecordEncoder, /, symbol_contributors: list[tuple[Symbol, AccountName]]) -> list[Json]:
-    """Return the contributions of these accounts to the initial offerings of these tokens, by number."""
+    """Return the contributions of these accounts to the initial offerings of these tokens, ordered by number."""
     require_few("symbol_contributors", symbol_contributors)
     by_contributor = state.smt_contributions.by_symbol_contributor
     rows = (row for symbol, name in symbol_contributors for row in by_contributor.equal(symbol, name))

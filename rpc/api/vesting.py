@@ -33,7 +33,7 @@ Direction = Annotated[RouteType, EnumTitle("coin::plugins::condenser_api::withdr
 
 @method("database_api.find_vesting_delegations", key="delegations", record=DelegationRecord)
 def find_vesting_delegations(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
-    """Return the delegations by an account, by name of the receiver."""
+    """Return the delegations by an account, ordered by delegatee."""
     return show.each(DelegationRecord, few(state.vesting_delegations.by_delegation, account))
 
 
@@ -41,14 +41,14 @@ def find_vesting_delegations(state: State, show: RecordEncoder, /, account: Acco
 def get_vesting_delegations(
     state: State, show: RecordEncoder, /, delegator: AccountName, start: AccountName, limit: ListLimit = PAGE
 ) -> list[Json]:
-    """List the delegations by an account, by name of the receiver, from `start` on."""
+    """List the delegations by an account, ordered by delegatee, from `start` on."""
     rows = state.vesting_delegations.by_delegation.starting(delegator, start)
     return show.each(DelegationRecord, islice(takewhile(lambda row: row.delegator == delegator, rows), limit))
 
 
 @method("database_api.find_vesting_delegation_expirations", key="delegations", record=DelegationExpirationRecord)
 def find_vesting_delegation_expirations(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
-    """Return the delegated VESTS that are returning to an account, by time."""
+    """Return the delegated VESTS that are returning to an account, ordered by time."""
     return show.each(DelegationExpirationRecord, few(state.delegation_expirations.by_account_expiration, account))
 
 
@@ -56,7 +56,7 @@ def find_vesting_delegation_expirations(state: State, show: RecordEncoder, /, ac
 def get_expiring_vesting_delegations(
     state: State, show: RecordEncoder, /, account: AccountName, after: Timestamp, limit: ListLimit = PAGE
 ) -> list[Json]:
-    """List the delegated VESTS that are returning to an account, by time, from `after` on."""
+    """List the delegated VESTS that are returning to an account, ordered by time, from `after` on."""
     rows = state.delegation_expirations.by_account_expiration.starting(account, after)
     return show.each(DelegationExpirationRecord, islice(takewhile(lambda row: row.delegator == account, rows), limit))
 
@@ -65,8 +65,8 @@ def get_expiring_vesting_delegations(
 def find_withdraw_vesting_routes(
     state: State, show: RecordEncoder, /, account: AccountName = "", order: RouteOrder = SortOrder.by_withdraw_route
 ) -> list[Json]:
-    """Return the power-down routes from an account, by destination. With the order `by_destination`, return the routes to the account
-    instead, by record id.
+    """Return the power-down routes from an account, ordered by destination. With `by_destination`, return those to the account instead,
+    ordered by record id.
     """
     if order.name not in ROUTE_ORDERS:
         raise unknown_order()
@@ -75,7 +75,7 @@ def find_withdraw_vesting_routes(
 
 @method("condenser_api.get_withdraw_routes", record=RouteRecord)
 def get_withdraw_routes(state: State, show: RecordEncoder, /, account: AccountName, type_: Direction = RouteType.outgoing) -> list[Json]:
-    """Return the power-down routes from an account by destination, those to it by record id, or both."""
+    """Return the power-down routes from an account, ordered by destination, those to it, ordered by record id, or both."""
     outgoing = routes_of(state, show, account, incoming=False) if type_ is not RouteType.incoming else []
     incoming = routes_of(state, show, account, incoming=True) if type_ is not RouteType.outgoing else []
     return outgoing + incoming
@@ -89,7 +89,7 @@ def routes_of(state: State, show: RecordEncoder, account: str, incoming: bool) -
 
 declare_list(
     "database_api.list_vesting_delegations",
-    "List delegations by delegator and delegatee.",
+    "List delegations, ordered by delegator and delegatee.",
     key="delegations",
     record=DelegationRecord,
     by_delegation=By(lambda state: state.vesting_delegations.by_delegation, tuple[AccountName, AccountName]),

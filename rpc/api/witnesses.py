@@ -36,9 +36,9 @@ def get_witnesses(state: State, show: RecordEncoder, /, ids: list[Int64]) -> lis
 
 @method("condenser_api.get_witnesses_by_vote")
 def get_witnesses_by_vote(state: State, show: RecordEncoder, /, start: AccountName, limit: ListLimit) -> list[WitnessJson]:
-    """List witnesses by votes, most votes first, from the witness `start` on ("" or null: all).
+    """List witnesses ordered by votes, most votes first, from the witness `start` on ("" or null: all).
 
-    If `start` is unknown, the list starts at the next witness by name.
+    If `start` is unknown, the list starts at the alphabetically next witness.
     """
     ranked = state.witnesses.by_vote_name
     rows = iter(ranked)

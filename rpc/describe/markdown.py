@@ -159,7 +159,7 @@ def type_text(schema: Any) -> str:
         case "object" if "additionalProperties" in schema:
             return f"object of {type_text(schema['additionalProperties'])} by name"
         case "string":
-            return str(schema.get("description", "text"))
+            return str(schema.get("description", "string"))
         case "integer":
             maximum = schema.get("maximum", 0)
             return f"integer, at most {maximum}" if maximum and maximum not in WHOLE_TYPES else "integer"

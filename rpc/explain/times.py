@@ -36,7 +36,7 @@ def wrong_time(case: RefusalCase) -> Explanation:
     elif too_far:
         latest = time_text(now + COIN_MAX_TIME_UNTIL_EXPIRATION)
         why = f"The transaction expires at {time_text(given)}, {span(given - now)} after the head block's time {time_text(now)}. At most "
-        why += f"{span(COIN_MAX_TIME_UNTIL_EXPIRATION)} are allowed."
+        why += f"{span(COIN_MAX_TIME_UNTIL_EXPIRATION)} is allowed."
         to_do = f"Set an expiration of at most {latest}, relative to the head block's time."
     else:
         why = f"The transaction expired at {time_text(given)}, {span(now - given)} before the head block's time {time_text(now)}."

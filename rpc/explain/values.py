@@ -45,7 +45,7 @@ def fields_of_operation(case: RefusalCase) -> dict[str, Any]:
 
 
 def filled(text: str, values: dict[str, Any]) -> str:
-    """Replace each `{name}` in a sentence by its value. Members of lists are joined by commas."""
+    """Replace each `{name}` in a sentence with its value. Elements of lists are joined by commas."""
 
     def value(match: re.Match[str]) -> str:
         found = values.get(match[1], "")

@@ -82,7 +82,7 @@ class ConnectionLimiter:
         self._connections: dict[str, dict[ClientUsage, None]] = {}
 
     def used(self) -> dict[str, tuple[int, int]]:
-        """Return the total usage and the limit of each resource, by name."""
+        """Return the total usage and the limit of each resource, keyed by name."""
         return {kind.name.lower(): (self._used[kind], self._limits[kind]) for kind in ClientResource}
 
     def register(self, host: str, abort: Callable[[], None]) -> ClientUsage | None:

@@ -213,7 +213,7 @@ def _error_position(error: ParseError, value: Any, before: list[Any]) -> None:
 
 
 class ReadSoFar(list[Any]):
-    """The members of an array before the refused one, formatted as the reference prints JSON.
+    """The elements of an array before the refused one, formatted as the reference prints JSON.
 
     The text is empty if it would exceed SHOWN_SIZE_MAX; the reference prints it in full.
     """

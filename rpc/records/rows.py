@@ -140,7 +140,7 @@ def plain(state: State, value: Any) -> Any:
 
 @cache
 def kinds_of(cls: type[Row]) -> dict[str, Any]:
-    """Return the known kinds of a row class's fields."""
+    """Return the wire type of each field of a row class, by field name, where a record declares one."""
     found: dict[str, Any] = dict(OTHER_KINDS.get(cls, {}))
     for record in RECORDS.get(cls, ()):
         for field in wire_fields(record):

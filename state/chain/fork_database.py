@@ -48,7 +48,7 @@ class _Refusal(Struct, frozen=True):
 
 
 class ForkDatabase:
-    """The main branch by number, and fork blocks by id. `head` is the last block of the main branch.
+    """The main branch, keyed by number, and fork blocks, keyed by id. `head` is the last block of the main branch.
 
     Blocks have no links to their children: a branch is walked from its end, by parent ids. `Chain` selects the main branch with `push_head`
     and `pop_head`.

@@ -12,7 +12,7 @@ from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import BlockHeader, SignedBlock, Wire
 
 Find = Callable[[int], bytes | None]
-"""Returns the block with a number as bytes."""
+"""Returns the block with the given number as bytes."""
 
 
 def no_block(number: int) -> None:
@@ -20,7 +20,7 @@ def no_block(number: int) -> None:
 
 
 def missing(block: int) -> ChainError:
-    """Return the error for an operation that is missing in its block, or whose block is missing, because a file is damaged."""
+    """Return the error for an operation that is missing from its block, or whose block is missing, because a file is damaged."""
     return Refused("the operation is not in block ${block}", condition="operation != nullptr", block=block)
 
 
@@ -79,7 +79,7 @@ class IrreversibleBlocks:
         self._in_log = find, stored
 
     def start_at(self, base: int, find: Find, held: list[bytes]) -> None:
-        """Replace all blocks by these."""
+        """Replace all blocks with these."""
         self.base, self.find, self.blocks_in_memory = base, find, held
 
     def drop_logged_blocks(self, parent: int) -> int:

@@ -120,7 +120,7 @@ def held_by(trx: SignedTransaction) -> HeldSizes:
 
 
 def first_signer(trx: SignedTransaction) -> str:
-    """Return the account that a transaction counts for: the first by name whose authority its first operation needs, or ""."""
+    """Return the account that a transaction counts for: the alphabetically first one whose authority its first operation needs, or ""."""
     operation = trx.operations[0] if trx.operations else None
     if operation is None:
         return ""

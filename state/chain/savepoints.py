@@ -123,7 +123,7 @@ class Savepoint(Struct, frozen=True):
 
 
 class BranchBlocks(Sequence[SignedBlock]):
-    """Blocks of a branch by number, unpacked on access."""
+    """Blocks of a branch, keyed by number, unpacked on access."""
 
     def __init__(self, branch: BranchCopy, numbers: range, wire: Wire) -> None:
         self._branch, self._numbers, self._wire = branch, numbers, wire

@@ -96,7 +96,7 @@ class BlockSidecars:
         return bool(dropped)
 
     def restore(self, edits: Edits) -> None:
-        """Replace all edits by those of a savepoint, and call `on_restored` if they differ."""
+        """Replace all edits with those of a savepoint, and call `on_restored` if they differ."""
         before, self.edits = self.edits, edits.copy()
         self.compare(before)
 
@@ -121,7 +121,7 @@ class BlockSidecars:
         return msgspec.msgpack.encode((self.edits, self._accepted))
 
     def decode(self, data: bytes) -> None:
-        """Replace all sidecars by decoded ones (from `encode`), without calling listeners."""
+        """Replace all sidecars with decoded ones (from `encode`), without calling listeners."""
         edits, self._accepted = _DECODER.decode(data)
         self.edits = {**edits}
         self._accepted_count = sum(map(len, self._accepted.values()))

@@ -82,7 +82,7 @@ class Pow(Operation, frozen=True):
         work.require_pow(done.worker, done.input, done.signature, done.work)
 
     def apply(self, state: State) -> None:
-        # Hardfork 13 replaced it by pow2.
+        # Hardfork 13 replaced it with pow2.
         require(state.hardfork < 13, "pow is deprecated. Use pow2 instead", condition="!db().has_hardfork( COIN_HARDFORK_0_13__256 )")
         if state.hardfork >= 5:
             self._require_new_work(state)
@@ -102,7 +102,7 @@ class Pow(Operation, frozen=True):
         pay_producer(state, reward, liquid=early)
 
     def _require_new_work(self, state: State) -> None:
-        """Refuse a proof that is the last one of a witness."""
+        """Refuse a proof whose work is already recorded as some witness's latest work."""
         if next(state.witnesses.by_work.equal(self.work.work), None) is None:
             return
         dump: Any = state.wire.codecs.dumper(Pow)
@@ -226,7 +226,7 @@ class Pow2(Operation, frozen=True):
             pay_producer(state, pow_reward(state), liquid=False)
 
     def _require_last_block(self, state: State) -> None:
-        """Refuse work for a block other than the head, and work of the wrong kind: hardfork 16 replaced pow2 by equihash."""
+        """Refuse work for a block other than the head, and work of the wrong kind: hardfork 16 replaced pow2 with equihash."""
         head, done = state.props.head_block_id, self.work
         if state.hardfork < 16:
             if not isinstance(done, Pow2Work):

@@ -50,7 +50,7 @@ def reputation_of(reputations: Reputations, account: str) -> int:
 
 
 def account_reputations(state: State, reputations: Reputations, start: str, limit: int) -> Iterator[tuple[str, int]]:
-    """Yield the first `limit` accounts by name, from `start` on, with their reputations."""
+    """Yield the first `limit` accounts, ordered by name, from `start` on, with their reputations."""
     return ((account.name, reputation_of(reputations, account.name)) for account in islice(state.accounts.by_name.starting(start), limit))
 
 

@@ -61,7 +61,7 @@ class ChainError(Exception):
 
 
 def fill(text: str, values: dict[str, object], spell: Spell = as_written) -> str:
-    """Replace each `${key}` in a text by its value. Placeholders inside values are not replaced."""
+    """Replace each `${key}` in a string with its value. Placeholders inside values are not replaced."""
     return PLACEHOLDER.sub(lambda match: shown(values[match[1]], spell) if match[1] in values else match[0], text)
 
 

@@ -114,7 +114,7 @@ class Work:
     def run(self, limit: int, what: str, function: Callable[..., Result], *given: Any) -> Result:
         """Call a function with a limit of `limit` units and return its result. `what` names the work in a refusal, for example "a call".
 
-        Raises TooMuchWork, also at the end if the caller of a listener has caught the one raised inside.
+        Raises TooMuchWork, even at the end if the caller of a listener has caught the one raised inside.
         """
         # Every call executes this. Calling `_set_next` would double its time, so that is inlined.
         if self.kinds is not None:

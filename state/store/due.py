@@ -45,7 +45,7 @@ class DueIndex(Generic[RowT]):
         self._times_max = EMPTY_TIMES_MAX
 
     def __iter__(self) -> Iterator[RowT]:
-        """Yield all rows by time, then id."""
+        """Yield all rows, ordered by time, then id."""
         return (rows[row_id] for _, rows in sorted(self._rows_at.items()) for row_id in sorted(rows))
 
     def earliest_before(self, time: int) -> list[RowT]:
@@ -70,7 +70,7 @@ class DueIndex(Generic[RowT]):
         del self._rows_at[self.entry(row)][row.id]
 
     def update(self, old: int, new: int, row: RowT) -> None:
-        """Change the time of a row. Only the table calls this, also to revert it if another index refuses the row."""
+        """Change the time of a row. Only the table calls this, including to revert it if another index refuses the row."""
         rows = self._rows_at.get(new)
         (self._new_time(new) if rows is None else rows)[row.id] = row
         del self._rows_at[old][row.id]

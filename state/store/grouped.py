@@ -37,7 +37,7 @@ class GroupedIndex(Generic[RowT]):
         self._groups: dict[Any, list[RowT]] = {}
 
     def __iter__(self) -> Iterator[RowT]:
-        """Yield all rows by id."""
+        """Yield all rows, ordered by id."""
         rows = [row for group in self._groups.values() for row in group]
         return iter(sorted(rows, key=attrgetter("id")))
 
@@ -54,7 +54,7 @@ class GroupedIndex(Generic[RowT]):
         self._remove_from(self.entry(row), row)
 
     def update(self, old: Any, new: Any, row: RowT) -> None:
-        """Change the value of a row. Only the table calls this, also to revert it if another index refuses the row."""
+        """Change the value of a row. Only the table calls this, including to revert it if another index refuses the row."""
         self._put(new, row)
         self._remove_from(old, row)
 

@@ -30,7 +30,7 @@ NO_READERS: Readers = ((), ())
 
 
 class Table(BackgroundLoadable, Generic[RowT]):
-    """Rows of one type, by id and by the indices that the subclass declares as class attributes.
+    """Rows of one type, accessible by id and by the indices that the subclass declares as class attributes.
 
         class Accounts(Table[Account]):
             by_name = Unique("name")
@@ -85,7 +85,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         return len(self._rows)
 
     def __iter__(self) -> Iterator[RowT]:
-        """Yield all rows by id."""
+        """Yield all rows, ordered by id."""
         self._sort()
         return self._steps(self._version)
 

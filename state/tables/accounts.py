@@ -118,7 +118,7 @@ class AccountMetadata(Row):
 
 
 class AccountMetadataTable(Table[AccountMetadata]):
-    """The metadata of accounts, by account id."""
+    """The metadata of accounts, keyed by account id."""
 
     by_account = Unique("account")
 

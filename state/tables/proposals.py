@@ -19,7 +19,10 @@ class Proposal(Row):
 
 
 class Proposals(Table[Proposal]):
-    """All proposals. The reference sorts by end_date + 1 day, the same order except for ends in the last day that 32 bits hold."""
+    """All proposals.
+
+    The reference sorts by end_date + 1 day: the same order, except for end dates so late that adding a day overflows 32 bits.
+    """
 
     by_proposal_id = Ordered("proposal_id", unique=True)
     by_start_date = Ordered("start_date", "proposal_id", unique=True)

@@ -39,7 +39,7 @@ ON_OFF, COUNT, FRESH, REPLIES = [True, False], Counting(0), Counting("new-"), Co
 
 
 def with_(**fields: Any) -> dict[str, Gene]:
-    """Return genes: the elements of a list alternate, other values are constant."""
+    """Return a gene for each field: the elements of a list are used in turn, and any other value is constant."""
     return {name: tuple(value) if isinstance(value, list) else (value,) for name, value in fields.items()}
 
 

@@ -166,7 +166,7 @@ def revert(
 
 @dev.command(name="reset", group=MOMENTS)
 def reset(*, options: RemoteOptions = RemoteOptions()) -> int:
-    """Replace the chain by a new one at the present time."""
+    """Replace the chain with a new one at the present time."""
     return call_and_print(options, "reset", {}, show_head)
 
 
@@ -180,7 +180,7 @@ def dump(
 
 @dev.command(name="load", group=MOMENTS)
 def load(file: Annotated[Path, Parameter(help="A file from `dev dump`.")], /, *, options: RemoteOptions = RemoteOptions()) -> int:
-    """Replace the chain by one from a file."""
+    """Replace the chain with one from a file."""
     return call_and_print(options, "load", {"path": str(file.absolute())}, show_head)
 
 

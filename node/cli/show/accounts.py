@@ -17,7 +17,7 @@ MANA_SECONDS = 432_000
 
 
 def ask_accounts(remote: Remote, names: tuple[str, ...]) -> Any:
-    """Return accounts by name, in the given order, with resource credits if the node serves them. Raises NodeError."""
+    """Return the accounts with these names, in the given order, with resource credits if the node serves them. Raises NodeError."""
     if len(names) > NAMES_MAX:
         raise NodeError(f"expected at most {NAMES_MAX} names, got {len(names)}")
     found = {account["name"]: account for account in remote.call("condenser_api.get_accounts", [list(names)])}

@@ -49,7 +49,7 @@ def chain(*, options: RemoteOptions = RemoteOptions()) -> int:
 
 @show.command(name="witnesses", group=WHOLE)
 def witnesses(*, count: Count = 21, options: RemoteOptions = RemoteOptions()) -> int:
-    """List the witnesses by votes."""
+    """List the witnesses ordered by votes."""
     params = ["", count]
     return fetch_and_print(options, lambda remote: remote.call("condenser_api.get_witnesses_by_vote", params), of_chain.write_witnesses)
 
@@ -66,7 +66,7 @@ def witness(name: Name, /, *, options: RemoteOptions = RemoteOptions()) -> int:
 
 @show.command(name="proposals", group=WHOLE)
 def proposals(*, count: Count = 20, options: RemoteOptions = RemoteOptions()) -> int:
-    """List active and future proposals by votes."""
+    """List active and future proposals ordered by votes."""
     params = [[], count, "by_total_votes", "descending", "all"]
     return fetch_and_print(options, lambda remote: remote.call("condenser_api.list_proposals", params), of_chain.write_proposals)
 
@@ -131,7 +131,7 @@ def account(*names: Annotated[str, Parameter(name="NAMES", help="Names of accoun
 def accounts(
     *, start: Annotated[str, Parameter(help="The first name.")] = "", count: Count = 100, options: RemoteOptions = RemoteOptions()
 ) -> int:
-    """List accounts by name, with their balances."""
+    """List accounts ordered by name, with their balances."""
     return fetch_and_print(options, lambda remote: of_accounts.ask_list(remote, start, count), of_accounts.write_list)
 
 

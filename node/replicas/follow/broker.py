@@ -91,7 +91,7 @@ class BrokerSource:
 
 
 def decoded(line: bytes) -> dict[str, Any]:
-    """Decode a line of the child process. Raises NodeError, also if the line reports an error."""
+    """Decode a line of the child process. Raises NodeError, including if the line reports an error."""
     try:
         given = msgspec.json.decode(line, type=dict[str, Any])
     except msgspec.MsgspecError as error:

@@ -225,7 +225,7 @@ async def first_part(place: int, first: int, read: Read) -> int:
 
 
 async def branch_of(first: int, last: int, read: Read, numbers: int) -> list[tuple[int, str]]:
-    """Return the numbers and ids of up to `numbers` last blocks on the branch at the end of the messages, newest first."""
+    """Return the number and id of each of the last `numbers` blocks (or fewer) on the branch that the messages end on, newest first."""
     found: list[tuple[int, str]] = []
     lowest: int | None = None
     place = last

@@ -136,7 +136,7 @@ class ArrowSchemas:
         return found
 
     def member(self, kind: Any) -> tuple[Any, str]:
-        """Return the type and the expression of a member of a list or a map. An asset is a struct of amount and symbol."""
+        """Return the type and the expression of an element of a list or a map. An asset is a struct of amount and symbol."""
         parts = self.parts(kind)
         if len(parts) == 1:
             return parts[0].type, parts[0].value
@@ -203,7 +203,7 @@ def _text(kind: kinds.Kind, schemas: ArrowSchemas) -> list[ColumnPart]:
 
 @parts_of.register
 def _many(kind: kinds.Many, schemas: ArrowSchemas) -> list[ColumnPart] | None:
-    """Return the columns of a list, or None if only JSON can represent its members."""
+    """Return the columns of a list, or None if only JSON can represent its elements."""
     if parts_of(kind_of(kind.element), schemas) is None:
         return None
     of, value = schemas.member(kind.element)
@@ -268,5 +268,5 @@ def array_of(values: Sequence[Any], field: Any) -> Any:
 
 
 def operations_of_chain(spec: ChainSpec) -> dict[str, type[Operation]]:
-    """Return the classes of all operations of a chain by name, virtual operations last."""
+    """Return the classes of all operations of a chain, keyed by name, virtual operations last."""
     return {spec.spell(cls.NAME): cls for cls in by_wire_tag(spec.smt).values()}

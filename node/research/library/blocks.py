@@ -209,7 +209,7 @@ def open_blocks(path: str | Path, chain: str | Path | ChainSpec | None = None, *
     """Open blocks `first` to `last` of a block log or JSON lines (plain, gzip or zstd), a folder of such files, a data folder, or "-".
 
     `chain` is the name of a chain, the path of a chain spec, or a spec. By default the first blocks determine it. The blocks are not
-    checked. Raises UnreadableBlocks, also during the iteration, and UnknownChain.
+    checked. Raises UnreadableBlocks, even during the iteration, and UnknownChain.
     """
     wire = Wire(chosen_chain(Path(path), chain))
     with as_data_errors():
@@ -219,7 +219,7 @@ def open_blocks(path: str | Path, chain: str | Path | ChainSpec | None = None, *
 def chosen_chain(path: Path, chain: str | Path | ChainSpec | None) -> ChainSpec:
     """Return the chain spec with the name or path `chain`, or by default the spec that the blocks at `path` determine.
 
-    Raises UnknownChain, also if the blocks belong to another chain, and UnreadableBlocks if the blocks are needed and can't be read.
+    Raises UnknownChain, including if the blocks belong to another chain, and UnreadableBlocks if the blocks are needed and can't be read.
     """
     with as_data_errors():
         return detect_chain(path, chain if chain is None or isinstance(chain, ChainSpec) else load_spec(str(chain)))

@@ -67,7 +67,7 @@ class ChainState:
         return state_digest(self._chain.state)
 
     def block(self, number: int) -> Block:
-        """Return a block up to the head. Raises BeyondEnd, also for an older block that isn't retained (docs/library.md)."""
+        """Return a block up to the head. Raises BeyondEnd, including for an older block that isn't retained (docs/library.md)."""
         found = self._chain.block_by_number(number) if number > 0 else None
         if found is None:
             raise BeyondEnd(number, self.number)

@@ -75,7 +75,7 @@ class UniqueView:
 class OrderedView(UniqueView):
     """An ordered index. `fields` are the fields of its key. Only a unique index finds a row by its whole key.
 
-    A prefix has the values of the first parts of the key, also for descending parts.
+    A prefix contains the values of the first parts of the key, including descending ones.
     """
 
     _index: OrderedIndex[Any]
@@ -133,7 +133,7 @@ def rows_between(index: OrderedIndex[Any], first: tuple[Any, ...], last: tuple[A
 
 
 class TableView:
-    """A table. Iterate it by id, read rows by key with `[...]`, or use an index, for example `accounts.by_name`."""
+    """A table. Iteration is ordered by id. Read rows by key with `[...]`, or use an index, for example `accounts.by_name`."""
 
     def __init__(self, state: State, name: str, table: Table[Any]) -> None:
         self.name = name
@@ -203,15 +203,18 @@ class TableView:
     # -------------------------------------------------------------- Arrow and pandas
 
     def batches(self) -> Iterator[Any]:
-        """Yield the rows by id as Arrow record batches (columns: docs/export.md). Needs pyarrow. Raises MissingLibrary."""
+        """Yield the rows, ordered by id, as Arrow record batches (columns: docs/export.md). Needs pyarrow. Raises MissingLibrary."""
         return iter(self._arrow().batches())
 
     def arrow(self) -> Any:
-        """Return all rows by id as one Arrow table. Needs pyarrow. Raises MissingLibrary."""
+        """Return all rows, ordered by id, as one Arrow table. Needs pyarrow. Raises MissingLibrary."""
         return self._arrow().whole()
 
     def frame(self) -> Any:
-        """Return all rows by id as a pandas DataFrame. Nullable integers are Int64. Needs pyarrow and pandas. Raises MissingLibrary."""
+        """Return all rows as a pandas DataFrame, ordered by id, with nullable integers as Int64. Needs pyarrow and pandas.
+
+        Raises MissingLibrary.
+        """
         return frame_of(self.arrow())
 
     def _arrow(self) -> Any:
@@ -225,7 +228,7 @@ class TableView:
 
 
 def declarations(cls: type[Table[Any]]) -> Iterator[tuple[str, Unique | Ordered]]:
-    """Yield the indices that a class of tables declares, by name."""
+    """Yield the indices that a class of tables declares, with their names."""
     for base in reversed(cls.__mro__):
         for name, value in vars(base).items():
             if isinstance(value, Unique | Ordered):
@@ -233,7 +236,7 @@ def declarations(cls: type[Table[Any]]) -> Iterator[tuple[str, Unique | Ordered]
 
 
 class Tables(Mapping[str, TableView]):
-    """Tables of a state by name. Tables of plugins have the plugin's name as prefix."""
+    """Tables of a state, keyed by name. Tables of plugins have the plugin's name as prefix."""
 
     def __init__(self, state: State) -> None:
         self._state = state

@@ -70,7 +70,7 @@ def require_inside(folder: Path, found: Iterable[Source]) -> None:
         except (OSError, RuntimeError) as error:  # RuntimeError: a cycle of links
             raise NodeError(f"{folder / path}: {error}") from None
         if not is_inside:
-            raise NodeError(f"{folder / path} is a link to {(folder / path).resolve()}, outside of the export. Replace it by the file.")
+            raise NodeError(f"{folder / path} is a link to {(folder / path).resolve()}, outside of the export. Replace it with the file.")
 
 
 def close_in(connection: Any, paths: list[str]) -> None:

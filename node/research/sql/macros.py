@@ -85,11 +85,11 @@ MACROS = (
         "json_text",
         {"document": "STRING", "path": "STRING"},
         "STRING",
-        "the value in a JSON text at a path, for example $[1].following; null if there is none",
+        "the value in a JSON string at a path, for example $[1].following; null if there is none",
         "CASE WHEN json_valid(document) THEN json_extract_string(document, path) END",
         "get_json_object(document, path)",
     ),
-    Macro("first_of", {"names": "ARRAY<STRING>"}, "STRING", "the first text of a list; null if it is empty", "names[1]", "get(names, 0)"),
+    Macro("first_of", {"names": "ARRAY<STRING>"}, "STRING", "the first string in a list; null if it is empty", "names[1]", "get(names, 0)"),
 )
 
 

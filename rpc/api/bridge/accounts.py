@@ -132,7 +132,10 @@ def does_user_follow_any_lists(state: State, /, observer: NameArgument) -> bool:
 
 @method("bridge.get_follow_list", plugin=COMMUNITIES, record=FollowListEntryRecord)
 def get_follow_list(state: State, show: RecordEncoder, /, observer: NameArgument, follow_type: TextArgument = "blacklisted") -> list[Json]:
-    """List the accounts that the observer ignores (`muted`), by name. All other lists are empty, since this node doesn't support them."""
+    """List the accounts that the observer ignores (`muted`), ordered by name.
+
+    All other lists are empty, since this node doesn't support them.
+    """
     name = existing_account(state, observer).name
     demand(follow_type in FOLLOW_TYPES, f"invalid follow_type `{follow_type}`")
     if follow_type != "muted" or not FOLLOW.is_on(state):

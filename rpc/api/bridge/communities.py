@@ -87,7 +87,7 @@ def list_community_roles(
 def list_community_titles(
     state: State, show: RecordEncoder, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = 50
 ) -> list[RoleJson]:
-    """List the accounts with a title in a community, by name, after `last`, as (name, role, title)."""
+    """List the accounts with a title in a community, ordered by name, after `last`, as (name, role, title)."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, ROLES_MAX)
     found = communities_lists.titles(kept, text_argument(community, "community"), text_argument(last, "last"))
     return show.each(ROLE, islice(found, most))
@@ -151,7 +151,7 @@ def list_pop_communities(state: State, /, limit: NumberArgument = POPULAR_MAX) -
 
 @method("bridge.get_trending_topics", plugin=COMMUNITIES)
 def get_trending_topics(state: State, /, limit: NumberArgument = 10, observer: TextArgument = None) -> list[Named]:
-    """List communities by rank, with their titles, and append tags until there are `limit` entries."""
+    """List communities ordered by rank, with their titles, and append tags until there are `limit` entries."""
     observer_argument(state, observer)
     kept, most = COMMUNITIES.of(state), limit_argument(limit, TOPICS_MAX)
     ranked = [one.row for one in communities_lists.standings(state, kept)]

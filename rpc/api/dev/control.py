@@ -161,7 +161,7 @@ async def dump(chain: Chain, devchain: DevChain, processor: Processor, /, path: 
 
 @method("dev_api.load", loopback_only=True)
 async def load(chain: Chain, devchain: DevChain, processor: Processor, /, path: Annotated[Text, Example("chain.dump")]) -> HeadInfo:
-    """Replace the chain by a dump of the same chain, and return its head. If the file can't be used, nothing changes.
+    """Replace the chain with a dump of the same chain, and return its head. If the file can't be used, nothing changes.
 
     The clock gets the offset from the system time that it had when the dump was written. A node with `--data` refuses this call: stop it
     and use `coind snapshot load`.

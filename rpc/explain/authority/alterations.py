@@ -29,10 +29,10 @@ NAMES_SWAPPED_MAX = 4  # account names to swap in pairs, and operations to omit
 
 
 class FieldChange(Struct, frozen=True):
-    """Variant of a transaction that may have been signed: the changed field, the value that was signed, and advice to avoid the change."""
+    """Variant of a transaction that may have been signed: the later change, the value that was signed, and advice to avoid the change."""
 
     trx: SignedTransaction
-    field: str
+    change: str  # for example "expiration was changed"
     signed: str
     advice: str
 
@@ -42,19 +42,20 @@ def altered_transactions(case: RefusalCase, trx: SignedTransaction) -> Iterator[
     if trx.size > ALTERED_BYTES_MAX:
         return
     for index, operation in enumerate(trx.operations):
-        for name, value, advice in altered_fields(case, operation):
+        for change, value, advice in altered_fields(case, operation):
             others = (*trx.operations[:index], replace(operation, **value), *trx.operations[index + 1 :])
             signed = ", ".join(shortened(shown(case, one)) for one in value.values())
-            yield FieldChange(replace(trx, operations=others), f"operations[{index}].{name}", signed, advice)
+            yield FieldChange(replace(trx, operations=others), f"operations[{index}].{change}", signed, advice)
     yield from altered_expiration(trx)
     yield from altered_reference(case, trx)
     if trx.operations[1:]:
         yield FieldChange(
-            replace(trx, operations=trx.operations[::-1]), "the order of the operations", "the reverse order", "keep the order"
+            replace(trx, operations=trx.operations[::-1]), "the order of the operations was changed", "the reverse order", "keep the order"
         )
         for index in range(min(len(trx.operations), NAMES_SWAPPED_MAX)):
             fewer = (*trx.operations[:index], *trx.operations[index + 1 :])
-            yield FieldChange(replace(trx, operations=fewer), "the list of operations", f"no operations[{index}]", "don't add any later")
+            signed = f"no operations[{index}]"
+            yield FieldChange(replace(trx, operations=fewer), "the list of operations was changed", signed, "don't add any later")
 
 
 def altered_expiration(trx: SignedTransaction) -> Iterator[FieldChange]:
@@ -63,7 +64,7 @@ def altered_expiration(trx: SignedTransaction) -> Iterator[FieldChange]:
         time = trx.expiration + shift
         if 0 <= time <= UINT32_MAX:
             advice = "write the expiration in UTC, and don't change it after signing"
-            yield FieldChange(replace(trx, expiration=time), "expiration", time_text(time), advice)
+            yield FieldChange(replace(trx, expiration=time), "expiration was changed", time_text(time), advice)
 
 
 def altered_reference(case: RefusalCase, trx: SignedTransaction) -> Iterator[FieldChange]:
@@ -76,10 +77,11 @@ def altered_reference(case: RefusalCase, trx: SignedTransaction) -> Iterator[Fie
             return
         prefix = int.from_bytes(row.block_id[4:8], "little")
         altered = replace(trx, ref_block_num=(number - back) % 2**16, ref_block_prefix=prefix)
-        yield FieldChange(altered, "the reference block", f"block {number - back}", advice)
+        yield FieldChange(altered, "the reference block was changed", f"block {number - back}", advice)
         if back < 2:
             reversed_prefix = replace(trx, ref_block_prefix=int.from_bytes(row.block_id[4:8], "big"))
-            yield FieldChange(reversed_prefix, "ref_block_prefix", f"the bytes of block {number - back} in reverse order", advice)
+            signed = f"the bytes of block {number - back} in reverse order"
+            yield FieldChange(reversed_prefix, "ref_block_prefix was changed", signed, advice)
 
 
 def shown(case: RefusalCase, value: Any) -> str:
@@ -88,24 +90,28 @@ def shown(case: RefusalCase, value: Any) -> str:
 
 
 def altered_fields(case: RefusalCase, operation: Operation) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield possible earlier values of the operation's fields: a label, the fields to replace, and advice to avoid the change."""
+    """Yield possible changes of the operation's fields: the change, the earlier values by field name, and advice to avoid the change."""
     fields, spell = wire_fields(type(operation)), case.spec.spell
     for field in fields:
         name, value = spell(field.json), getattr(operation, field.name)
         if is_name(field.kind):
             for words, earlier in earlier_names(value):
-                yield f"{name} (signed with {words})", {field.name: earlier}, "write names before signing as they are on the chain"
+                yield (
+                    f"{name} (signed with {words}) was changed",
+                    {field.name: earlier},
+                    "write names before signing as they are on the chain",
+                )
         elif is_text(field.kind):
             for words, earlier in earlier_texts(value):
-                yield f"{name} (signed with {words})", {field.name: earlier}, "don't normalize texts after signing"
+                yield f"{name} (signed with {words}) was changed", {field.name: earlier}, "don't normalize strings after signing"
         elif isinstance(field.kind, AssetKind):
             for asset in earlier_amounts(value):
-                yield name, {field.name: asset}, "use the amount with the symbol and the decimal places that are sent"
+                yield f"{name} was changed", {field.name: asset}, "use the amount with the symbol and the decimal places that are sent"
         elif isinstance(field.kind, Flag):
-            yield name, {field.name: not value}, "don't change it after signing"
+            yield f"{name} was changed", {field.name: not value}, "don't change it after signing"
         elif isinstance(field.kind, Int):
             for number in earlier_numbers(value, field.kind):
-                yield name, {field.name: number}, "don't change it after signing"
+                yield f"{name} was changed", {field.name: number}, "don't change it after signing"
     yield from swapped_names(operation, spell)
 
 
@@ -130,9 +136,9 @@ def earlier_numbers(number: int, kind: Int) -> Iterator[int]:
 
 
 def swapped_names(operation: Operation, spell: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield swaps of two account names of the operation: a label, the fields to replace, and advice to avoid the swap."""
+    """Yield swaps of two account names of the operation: the change, the earlier values by field name, and advice to avoid the swap."""
     names = [field for field in wire_fields(type(operation)) if is_name(field.kind)][:NAMES_SWAPPED_MAX]
     for one, other in combinations(names, 2):
         swapped = {one.name: getattr(operation, other.name), other.name: getattr(operation, one.name)}
         words = f"{spell(one.json)} and {spell(other.json)}"
-        yield f"{words} (swapped when signed)", swapped, "don't swap them after signing"
+        yield f"{words} were swapped", swapped, "don't swap them after signing"

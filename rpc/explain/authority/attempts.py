@@ -83,7 +83,7 @@ def of_alterations(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attemp
     """Yield the mistakes of changing a field after signing."""
     for alteration in altered_transactions(case, trx):
         body = case.wire.pack_body(alteration.trx)
-        clause = f"{alteration.field} was changed after signing: it was signed with {alteration.signed}"
+        clause = f"{alteration.change} after signing: it was signed with {alteration.signed}"
         to_do = f"Sign exactly what is sent: {alteration.advice}."
         yield Attempt("altered_field", clause, to_do, digest(case.spec.chain_id, body))
 

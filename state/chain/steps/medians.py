@@ -28,8 +28,7 @@ def median(prices: Sequence[Price]) -> Price:
 def partition(items: list[Item]) -> None:
     """Quicksort down to small parts, with the median of three as the pivot. The order of the parts doesn't matter.
 
-    The library switches to heapsort after twice as many rounds as the number of items has bits. That is not reproduced, since only
-    specially chosen prices lead there.
+    std::sort falls back to heapsort after 2*bit_length(n) rounds. That isn't reproduced: only deliberately crafted prices would trigger it.
     """
     parts = [(0, len(items))]
     while parts:

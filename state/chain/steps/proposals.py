@@ -51,7 +51,7 @@ def ended_proposals(state: State, now: int) -> Iterator[Proposal]:
 
 
 def active_proposals(state: State, now: int) -> list[Proposal]:
-    """Return the proposals between their start and end dates, by start date."""
+    """Return the proposals between their start and end dates, ordered by start date."""
     found = []
     for proposal in state.proposals.by_start_date:
         if proposal.start_date > now:
@@ -62,7 +62,7 @@ def active_proposals(state: State, now: int) -> list[Proposal]:
 
 
 def pay_proposals(state: State, now: int) -> None:
-    """Pay the active proposals by votes, most first, until the budget for the time since the last payment is spent.
+    """Pay the active proposals in order of votes, most first, until the budget for the time since the last payment is spent.
 
     The budget per day is a hundredth of the treasury. The last paid proposal gets the rest. A proposal without votes gets nothing.
     """

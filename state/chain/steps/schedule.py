@@ -29,7 +29,7 @@ def update_witness_schedule(state: State, block: SignedBlock) -> None:
 
 
 def update_schedule(state: State) -> None:
-    """Select the top witnesses by votes, then miners, then the next ones by virtual time. Count versions and votes, and shuffle.
+    """Select the witnesses with the most votes, then miners, then the next ones by virtual time. Count versions and votes, and shuffle.
 
     If there are fewer than 22 witnesses in total, one without a signing key leaves a gap, and the block is refused, as in the reference.
     """

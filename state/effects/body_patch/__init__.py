@@ -24,7 +24,7 @@ def edited(old: str, body: str, budget: WorkBudget) -> str:
     try:
         result = apply_patches(read_patches(body), old, budget)
     except (PatchSyntaxError, PatchRangeError):
-        # The reference's library throws, and the reference replaces the body by the edit.
+        # The reference's library throws, and the reference replaces the body with the edit.
         return body
     if body.isascii() and "%" not in body:
         return result

@@ -41,7 +41,7 @@ class PatchBuffer:
         return "".join(parts)[skipped:]
 
     def substitute(self, place: int, old: str, new: str) -> bool:
-        """Replace `old` at a position by `new`, if the text there equals `old`. Return whether it does."""
+        """Replace `old` at a position with `new`, if the text there equals `old`. Return whether it does."""
         self._seek(place)
         start = place - self._place
         end = start + len(old)
@@ -59,7 +59,7 @@ class PatchBuffer:
         return True
 
     def replace(self, start: int, end: int, new: str) -> None:
-        """Replace the characters in [start, end) by `new`."""
+        """Replace the characters in [start, end) with `new`."""
         if end > self.length:
             raise PatchRangeError
         if start == end and not new:

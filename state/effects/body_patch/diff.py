@@ -78,7 +78,7 @@ def half_match(long: str, short: str, budget: WorkBudget) -> tuple[int, int, int
 
 
 def half_match_around(long: str, short: str, place: int, budget: WorkBudget) -> tuple[int, int, int] | None:
-    """Return a common substring of at least half the longer text's length that contains its quarter from `place` on, or None."""
+    """Return a common substring of at least half of `long`, or None. It contains the quarter of `long` that begins at `place`."""
     seed = long[place : place + len(long) // 4]
     best = (0, 0, 0)
     at = find(short, seed, 0, budget)

@@ -71,7 +71,7 @@ class Blogs:
         return self._own(account, comment) if reblog is None else reblog
 
     def of_comment(self, comment: int) -> Iterator[BlogEntry]:
-        """Yield the entries of a post in all blogs, by account name."""
+        """Yield the entries of a post in all blogs, ordered by account name."""
         post = self._comments.get(comment)
         own = None if post is None else self._own(post.author, comment)
         return merge([] if own is None else [own], self.entries.reblogs.equal(comment), key=attrgetter("account"))

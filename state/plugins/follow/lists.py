@@ -44,12 +44,12 @@ def has_relation(state: State, account: str, other: str, what: int) -> bool:
 
 
 def reblogged_by(state: State, comment: int) -> list[str]:
-    """Return at most 2,000 accounts whose blogs contain a post, including its author, by name."""
+    """Return at most 2,000 accounts whose blogs contain a post, including its author, ordered by name."""
     return [row.account for row in islice(FOLLOW.of(state).blogs.of_comment(comment), REBLOGGERS_MAX)]
 
 
 def blog_authors(state: State, account: str) -> list[BlogAuthor]:
-    """Return at most 2,000 authors whose posts an account has reblogged, by name."""
+    """Return at most 2,000 authors whose posts an account has reblogged, ordered by name."""
     return list(islice(FOLLOW.of(state).authors.by_pair.equal(account), GUESTS_MAX))
 
 

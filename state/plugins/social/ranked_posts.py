@@ -88,7 +88,7 @@ class RankedPosts:
         return len(self._lists)
 
     def ranked(self, facts: ChainReader) -> dict[int, RankedPost]:
-        """Return the up-to-date posts by id. The caller must not change them."""
+        """Return the up-to-date posts, keyed by id. The caller must not change them."""
         if self._is_stale:
             self._mark_all()
         changed = self._changed

@@ -19,7 +19,7 @@ from rpc.http.connection_limits import (
 REMOTE = "192.0.2.{}"
 
 
-class Door:
+class Limiter:
     """A limiter, and the evicted connections."""
 
     def __init__(self, bounds: ConnectionLimits) -> None:
@@ -39,9 +39,9 @@ class Door:
 
 
 @pytest.fixture
-async def door() -> Door:
+async def limits() -> Limiter:
     """80 connections, of which 10 are for this machine, and 40 for each address; 20 requests, 20 sockets."""
-    return Door(ConnectionLimits(80, 20, 20))
+    return Limiter(ConnectionLimits(80, 20, 20))
 
 
 @pytest.mark.parametrize(
@@ -60,88 +60,88 @@ async def door() -> Door:
         ("nonsense", "nonsense", False),
     ],
 )
-def test_what_stands_for_a_client(host: str, address: str, is_loopback: bool) -> None:
+def test_client_address(host: str, address: str, is_loopback: bool) -> None:
     assert address_of(host) == (address, is_loopback)
 
 
-async def test_an_address_pays_for_its_own_newcomers(door: Door) -> None:
-    other = door.enter(REMOTE.format(2))
-    first = door.enter_some(REMOTE.format(1), 40)
-    late = door.enter(REMOTE.format(1))
-    assert door.cut == first[:1]
+async def test_address_at_its_limit_loses_its_oldest_connection(limits: Limiter) -> None:
+    other = limits.enter(REMOTE.format(2))
+    first = limits.enter_some(REMOTE.format(1), 40)
+    late = limits.enter(REMOTE.format(1))
+    assert limits.cut == first[:1]
     assert not late.is_gone
     assert not other.is_gone
 
 
-async def test_when_all_is_full_the_address_that_holds_most_pays(door: Door) -> None:
-    most = door.enter_some(REMOTE.format(1), 38)
-    door.enter_some(REMOTE.format(2), 32)
-    door.enter(REMOTE.format(3))
-    assert door.cut == most[:1]
+async def test_full_node_evicts_from_heaviest_address(limits: Limiter) -> None:
+    most = limits.enter_some(REMOTE.format(1), 38)
+    limits.enter_some(REMOTE.format(2), 32)
+    limits.enter(REMOTE.format(3))
+    assert limits.cut == most[:1]
 
 
-async def test_of_many_addresses_the_oldest_connection_pays(door: Door) -> None:
-    guests = [door.enter(REMOTE.format(i)) for i in range(70)]
-    door.enter(REMOTE.format(200))
-    assert door.cut == guests[:1]
+async def test_full_node_evicts_oldest_of_equal_addresses(limits: Limiter) -> None:
+    guests = [limits.enter(REMOTE.format(i)) for i in range(70)]
+    limits.enter(REMOTE.format(200))
+    assert limits.cut == guests[:1]
 
 
-async def test_a_part_is_kept_for_this_machine(door: Door) -> None:
+async def test_connections_are_reserved_for_loopback(limits: Limiter) -> None:
     for i in range(70):
-        door.enter(REMOTE.format(i))
-    door.enter_some("127.0.0.1", 10)
-    assert door.cut == []
+        limits.enter(REMOTE.format(i))
+    limits.enter_some("127.0.0.1", 10)
+    assert limits.cut == []
 
 
-async def test_whom_the_node_works_for_stays_and_who_was_heard_of_goes_last(door: Door, autojump_clock: trio.testing.MockClock) -> None:
-    first, second, third, *_ = door.enter_some(REMOTE.format(1), 40)
+async def test_eviction_spares_busy_and_recently_active_connections(limits: Limiter, autojump_clock: trio.testing.MockClock) -> None:
+    first, second, third, *_ = limits.enter_some(REMOTE.format(1), 40)
     first.requests_in_progress = 1
     await trio.sleep(1)
-    door.limiter.touch(second)
-    door.enter(REMOTE.format(1))
-    assert door.cut == [third]
+    limits.limiter.touch(second)
+    limits.enter(REMOTE.format(1))
+    assert limits.cut == [third]
 
 
-async def test_a_newcomer_gets_nothing_from_those_the_node_works_for(door: Door) -> None:
-    for usage in door.enter_some(REMOTE.format(1), 40):
+async def test_new_connection_is_refused_when_all_are_busy(limits: Limiter) -> None:
+    for usage in limits.enter_some(REMOTE.format(1), 40):
         usage.requests_in_progress = 1
-    assert door.limiter.register(REMOTE.format(1), lambda: None) is None
-    assert door.limiter.register(REMOTE.format(2), lambda: None) is not None
+    assert limits.limiter.register(REMOTE.format(1), lambda: None) is None
+    assert limits.limiter.register(REMOTE.format(2), lambda: None) is not None
 
 
-async def test_requests_are_taken_from_slow_ones(door: Door) -> None:
-    slow = door.enter(REMOTE.format(1))
-    assert all(door.limiter.acquire(slow, ClientResource.REQUESTS) for _ in range(10))
-    assert not door.limiter.acquire(slow, ClientResource.REQUESTS)
-    quick = door.enter(REMOTE.format(1))
-    assert door.limiter.acquire(quick, ClientResource.REQUESTS)
-    assert door.cut == [slow]
-    assert not door.limiter.acquire(slow, ClientResource.REQUESTS)
-    assert not door.limiter.acquire(quick, ClientResource.REQUESTS, 10)
+async def test_new_request_evicts_slow_connection(limits: Limiter) -> None:
+    slow = limits.enter(REMOTE.format(1))
+    assert all(limits.limiter.acquire(slow, ClientResource.REQUESTS) for _ in range(10))
+    assert not limits.limiter.acquire(slow, ClientResource.REQUESTS)
+    quick = limits.enter(REMOTE.format(1))
+    assert limits.limiter.acquire(quick, ClientResource.REQUESTS)
+    assert limits.cut == [slow]
+    assert not limits.limiter.acquire(slow, ClientResource.REQUESTS)
+    assert not limits.limiter.acquire(quick, ClientResource.REQUESTS, 10)
 
 
-async def test_a_websocket_gives_way_when_it_was_silent_for_long(door: Door, autojump_clock: trio.testing.MockClock) -> None:
-    sockets = door.enter_some(REMOTE.format(1), 11)
-    assert all(door.limiter.acquire(usage, ClientResource.SOCKETS) for usage in sockets[:10])
-    assert not door.limiter.acquire(sockets[10], ClientResource.SOCKETS)
+async def test_long_silent_websocket_is_evicted(limits: Limiter, autojump_clock: trio.testing.MockClock) -> None:
+    sockets = limits.enter_some(REMOTE.format(1), 11)
+    assert all(limits.limiter.acquire(usage, ClientResource.SOCKETS) for usage in sockets[:10])
+    assert not limits.limiter.acquire(sockets[10], ClientResource.SOCKETS)
     await trio.sleep(QUIET_SECONDS_MIN + 1)
-    door.limiter.touch(sockets[0])
-    assert door.limiter.acquire(sockets[10], ClientResource.SOCKETS)
-    assert door.cut == [sockets[1]]
+    limits.limiter.touch(sockets[0])
+    assert limits.limiter.acquire(sockets[10], ClientResource.SOCKETS)
+    assert limits.cut == [sockets[1]]
 
 
-async def test_nothing_is_kept_of_those_who_left(door: Door) -> None:
+async def test_closed_connections_leave_no_entries(limits: Limiter) -> None:
     def tables() -> Iterator[int]:
-        yield len(door.limiter._connections)
-        yield len(door.limiter._used_by)
-        yield sum(door.limiter._used)
+        yield len(limits.limiter._connections)
+        yield len(limits.limiter._used_by)
+        yield sum(limits.limiter._used)
 
-    for usage in [door.enter(REMOTE.format(i)) for i in range(100)]:
-        door.limiter.acquire(usage, ClientResource.REQUESTS)
-        door.limiter.unregister(usage)
-        door.limiter.unregister(usage)
-        door.limiter.release(usage, ClientResource.REQUESTS)
-        door.limiter.touch(usage)
+    for usage in [limits.enter(REMOTE.format(i)) for i in range(100)]:
+        limits.limiter.acquire(usage, ClientResource.REQUESTS)
+        limits.limiter.unregister(usage)
+        limits.limiter.unregister(usage)
+        limits.limiter.release(usage, ClientResource.REQUESTS)
+        limits.limiter.touch(usage)
     assert list(tables()) == [0, 0, 0]
 
 

@@ -29,7 +29,7 @@ class Expected:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
-        """Fail the test unless there was a refusal, by the expected rule if there is one."""
+        """Fail the test unless there was a refusal, for the expected rule if one is given."""
         __tracebackhide__ = True
         expected = f"by {self._expected} " if self._expected else ""
         if error is None:

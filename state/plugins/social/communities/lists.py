@@ -150,7 +150,7 @@ def place_of(found: PayoutTotalsIndex, post: RankedPost) -> PayoutTotals:
 
 
 def standings(state: State, kept: Social) -> list[CommunityRank]:
-    """Return all communities by rank."""
+    """Return all communities, ordered by rank."""
     counted = figures(state, kept).communities
     ordered = sorted(((row, counted.get(row.name, PayoutTotals())) for row in kept.communities), key=lambda pair: standing_key(*pair))
     return [CommunityRank(row, figure, rank) for rank, (row, figure) in enumerate(ordered, 1)]
@@ -183,12 +183,12 @@ def team(kept: Social, community: str) -> list[Role]:
 
 
 def admins(kept: Social, community: str) -> list[str]:
-    """Return the admins of a community, by name."""
+    """Return the admins of a community, ordered by name."""
     return [row.account for row in islice(kept.roles.by_rank.equal(community, ADMIN), ADMINS_MAX)]
 
 
 def titles(kept: Social, community: str, last: str) -> Iterator[Role]:
-    """Yield the roles with titles in a community, by account name, after the name `last`."""
+    """Yield the roles with titles in a community, ordered by account name, after the name `last`."""
     rows = takewhile(lambda row: row.community == community, kept.roles.by_name.after(community, last))
     return (row for row in rows if row.title)
 
@@ -201,7 +201,7 @@ def subscribers(kept: Social, community: str, last: str) -> Iterator[Subscriptio
 
 
 def subscriptions(state: State, kept: Social, account: str) -> list[Community]:
-    """Return the communities to which an account subscribes, by its role there and then by rank."""
+    """Return the communities to which an account subscribes, ordered by its role there, then by rank."""
     mine = {row.community for row in kept.subscriptions.by_account.equal(account)}
     ranked = [standing.row for standing in standings(state, kept) if standing.row.name in mine]
     return sorted(ranked, key=lambda row: -kept.role(row.name, account))
@@ -220,7 +220,7 @@ def popular(state: State, kept: Social, limit: int) -> list[Community]:
 
 
 def community_list(state: State, kept: Social, sort: str, query: str, last: Community | None) -> Iterator[CommunityRank]:
-    """Yield the communities that contain all words of a query, after `last`, by rank, by age (`new`) or by subscribers (`subs`)."""
+    """Yield the communities that contain all words of a query, after `last`, ordered by rank, age (`new`) or subscribers (`subs`)."""
     found = standings(state, kept)
     if sort == "new":
         found.sort(key=lambda one: (-one.row.created, one.row.account))

@@ -48,7 +48,7 @@ class Scope(Struct, frozen=True):
 
     @property
     def orders(self) -> dict[str, PostSort]:
-        """The sort orders of the scope by name."""
+        """The sort orders of the scope, keyed by name."""
         return COMMUNITY_ORDERS if self.of_communities else TAG_ORDERS
 
 
@@ -208,7 +208,7 @@ def oldest_answered(state: State, kept: Social, account: str) -> int:
 
 
 def unpaid_posts(state: State, kept: Social, account: str, start: Comment | None) -> list[Comment]:
-    """Return an account's unpaid posts and replies by payout, after `start`."""
+    """Return an account's unpaid posts and replies after `start`, ordered by payout."""
     worth = kept.facts.worth(state)
     unpaid = kept.view.unpaid_of(kept.facts, account)
     found = [(-payout_of(state, kept.facts, state.comments.find(comment), worth).total, comment) for comment in unpaid]

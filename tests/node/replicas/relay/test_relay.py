@@ -166,7 +166,7 @@ class Reading:
             self.task.result()
 
     async def end(self) -> None:
-        """End it."""
+        """Cancel the reader, and wait until it has ended."""
         self.task.cancel()
         with suppress(asyncio.CancelledError, NodeError, NatsError):
             await self.task

@@ -1,11 +1,11 @@
-"""Posts that only another node knows, as `normalize_post` shows them, against tests/vectors/social.json."""
+"""Compares replies of `normalize_post` for posts that only another node has with tests/vectors/social.json."""
 
 from tests.helpers.social_fixtures import NOW, cases
 from tests.helpers.social_scenario import SocialScenario
 
 
 def test_payouts() -> None:
-    """As `normalize_post` derives them from another node's get_content."""
+    """The payout fields are derived from another node's get_content reply."""
     world = SocialScenario()
     for case in cases("payout_fields"):
         post = {"author": "ann", "permlink": "p", "created": NOW, "last_update": NOW} | case["chain"]
