@@ -21,13 +21,13 @@ Edits = tuple[str, list[str]]
 
 
 def words(seed: int, length: int) -> str:
-    """Return a text of random words."""
+    """Return a string of random words."""
     random = Random(seed)
     return " ".join("".join(random.choices(LETTERS, k=random.randint(1, 9))) for _ in range(length // 5))[:length]
 
 
 def letters(seed: int, length: int, of: str = LETTERS) -> str:
-    """Return a text of random letters."""
+    """Return a string of random letters."""
     return "".join(Random(seed).choices(of, k=length))
 
 
@@ -126,7 +126,7 @@ def same_letter() -> Edits:
 
 
 def halves() -> Edits:
-    """Two texts of one letter whose halves match in thousands of ways."""
+    """Two strings of one letter whose halves match in thousands of ways."""
     pattern = "x" * 32 + "b" + "a" * 30_000 + "cb" + "a" * 30_000 + "y" * 32
     return "x" * 32 + "d" + "a" * 29_000 + "ef" + "a" * 29_000 + "g" + "y" * 32, [f"@@ -1,9 +1,9 @@\n-{pattern}\n"]
 

@@ -397,7 +397,7 @@ def transfers(node: Node, size: int = 1) -> SignedTransaction:
 
 
 def fork(node: Node) -> None:
-    """Create two branches from the same block. The chain has all blocks except the last one of the longer branch."""
+    """Create two branches from the same block. The chain contains all blocks except the last one of the longer branch."""
     chain, state = node.chain, node.chain.state
 
     def grow(blocks: int, slot: int) -> list[SignedBlock]:

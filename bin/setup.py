@@ -36,7 +36,7 @@ class SetupError(Exception):
 
 
 def set_up(profile: str) -> None:
-    """Ensure that .venv has the packages of a profile, under a lock. If it does already, this only reads two files."""
+    """Ensure that .venv contains the packages of a profile, under a lock. If it does already, this only reads two files."""
     pins = (LOCKS / f"{profile}.txt").read_bytes()
     with locked() as lock:
         if not is_usable():

@@ -1,4 +1,4 @@
-"""Structured log of the service and the node. Each event is a constant text with named values.
+"""Structured log of the service and the node. Each event is a constant string with named values.
 
 It uses the standard library's logging below the logger `ROOT`, since every start imports that module anyway.
 """

@@ -1,4 +1,4 @@
-"""Tables in Markdown, and the texts of their cells."""
+"""Tables in Markdown, and the contents of their cells."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def code(text: str) -> str:
-    """Return a text as code, "" for an empty text."""
+    """Return a string as code, "" for an empty string."""
     return f"`{text}`" if text else ""
 
 

@@ -26,7 +26,7 @@ class Declared(NamedTuple):
 
 
 def declared(group: str) -> Iterator[Declared]:
-    """Yield the options of a group. An option with different texts in the two commands is yielded twice."""
+    """Yield the options of a group. An option with different help in the two commands is yielded twice."""
     run, replay = (options_of(app[command].assemble_argument_collection()) for command in UNNAMED)
     shared = {name for name, each in run.items() if name in replay and help_text(each) == help_text(replay[name])}
     found = [Declared(each, ", ".join(UNNAMED) if name in shared else "run") for name, each in run.items()]

@@ -23,7 +23,7 @@ MADE = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 class SiteError(Exception):
-    """The site can't be built. The text names the faulty page."""
+    """The site can't be built. The message names the faulty page."""
 
 
 def stage(root: Path, target: Path) -> None:
@@ -133,7 +133,7 @@ def code_page(path: Path, source: str) -> str:
 
 
 def notebook_page(notebook: dict[str, Any]) -> str:
-    """Return a notebook as a page: texts, code and outputs."""
+    """Return a notebook as a page: Markdown, code and outputs."""
     parts = []
     for cell in notebook["cells"]:
         text = "".join(cell["source"])

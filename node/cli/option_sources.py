@@ -66,13 +66,13 @@ class OptionSources:
             self._read_file(given.tokens[-1].value, words, options)
 
     def name_sources(self, text: str) -> str:
-        """Return an error text with each option named by its source, for example `COIND_DATA` instead of `--data`."""
+        """Return an error message with each option named by its source, for example `COIND_DATA` instead of `--data`."""
         for option, name in self._sources.items():
             text = re.sub(rf"(?<![\w-]){re.escape(option)}(?![\w-])", name.replace("\\", r"\\"), text)
         return text
 
     def _add(self, argument: Argument, texts: Iterable[str], *, keyword: str, source: str, name: str) -> None:
-        """Set an option's value from texts, as on the command line. Errors call it `name`."""
+        """Set an option's value from strings, as on the command line. Errors call it `name`."""
         self._sources[names_of(argument)[0]] = name
         for index, text in enumerate(texts):
             argument.append(Token(keyword=keyword, value=text, source=source, index=index))
@@ -191,7 +191,7 @@ def unset(options: Mapping[str, Argument]) -> Options:
 
 
 def type_in_file(hint: Any) -> Any:
-    """Return the type of an option in a file. Paths and choices are text."""
+    """Return the type of an option in a file. Paths and choices are strings."""
     return next((kind for kind in (hint, *get_args(hint)) if kind in WORDS or get_origin(kind) is tuple), str)
 
 

@@ -42,7 +42,7 @@ def seconds_of(text: str) -> int:
 
 
 def span_text(seconds: int) -> str:
-    """Return a duration as text with its two largest units, for example `2h 30m`."""
+    """Return a duration as a string with its two largest units, for example `2h 30m`."""
     parts: list[str] = []
     for unit, size in UNITS.items():
         count, seconds = divmod(seconds, size)

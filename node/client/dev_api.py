@@ -126,7 +126,7 @@ class DevApi(ABC):
         return self.call("dev_api.reset")
 
     def pop_blocks(self, count: int = 1) -> Any:
-        """Undo the last blocks. Return the head."""
+        """Undo the newest blocks. Return the head."""
         return self.call("dev_api.pop_blocks", {"count": count})
 
     def dump(self, path: str) -> Any:

@@ -1,4 +1,4 @@
-"""Errors of calls to a node. Each text is shown to the user."""
+"""Errors of calls to a node. Each message is shown to the user."""
 
 from typing import Any
 

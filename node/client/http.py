@@ -263,5 +263,5 @@ def nobody_answers(url: str, error: OSError) -> Unreachable:
 
 
 def reason(error: BaseException) -> str:
-    """Return the operating system's text for an error."""
+    """Return the operating system's message for an error."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -131,7 +131,7 @@ async def connected(url: str, scheduler: ReplyScheduler) -> AsyncIterator[Connec
 
 
 def _decoded(text: bytes) -> Any:
-    """Decode a JSON text. Raises TooLarge before decoding if it has too many values."""
+    """Decode a JSON string. Raises TooLarge before decoding if it has too many values."""
     if count_marks(text) > MARKS_MAX:
         raise TooLarge(f"a text of JSON has more than {MARKS_MAX} commas and brackets")
     return json.loads(text)

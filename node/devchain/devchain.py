@@ -91,7 +91,7 @@ class DevChain:
 
     @property
     def block_mode(self) -> str:
-        """The block mode as text."""
+        """The block mode as a string."""
         return str(self.mode)
 
     @property

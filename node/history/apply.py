@@ -43,7 +43,7 @@ class BlockPoint(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Parse `N` or `N:T`. Return None for any other text."""
+        """Parse `N` or `N:T`. Return None for any other string."""
         found = _POINT.fullmatch(text)
         if found is None or int(found[1]) >= WORD32 or (found[2] and not int(found[1])):
             return None

@@ -45,7 +45,7 @@ _log = Log("recovering")
 
 
 class WorkerFailed(Exception):
-    """Error for a process that must be killed. The text has the cause."""
+    """Error for a process that must be killed. The message contains the cause."""
 
 
 class Batch(Struct, eq=False):

@@ -45,7 +45,7 @@ def has_port(text: str) -> bool:
 
 
 def split(text: str) -> tuple[str, int]:
-    """Parse a port, a host or both into host and port. IPv6 hosts are in brackets. Raises ValueError with a text for the user."""
+    """Parse a port, a host or both into host and port. IPv6 hosts are in brackets. Raises ValueError with a message for the user."""
     if "/" in text:
         raise ValueError(f"is a URL or a path, not an address; {FORMS}")
     if text.isascii() and text.isdigit():

@@ -20,13 +20,13 @@ class Status(enum.IntEnum):
 
 
 class NodeError(Exception):
-    """Error with a text for the user: the cause and, unless obvious, the fix."""
+    """Error with a message for the user: the cause and, unless obvious, the fix."""
 
     STATUS: ClassVar[Status] = Status.REFUSED
 
 
 class FileError(NodeError):
-    """Error for a file of blocks that can't be read any further. The text has the position and the cause."""
+    """Error for a file of blocks that can't be read any further. The message contains the position and the cause."""
 
     STATUS = Status.DAMAGED
 
@@ -44,7 +44,7 @@ class StateError(NodeError):
 
 
 def on_one_line(text: str) -> str:
-    """Escape the control characters and line ends in a text, which can come from a file."""
+    """Escape the control characters and line ends in a string, which can come from a file."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

@@ -22,7 +22,7 @@ STANDARD_MAX = 2  # the number of stderr, the last of the standard streams
 
 
 class ChildFailed(Exception):
-    """Error for work that could not start or has failed. The text has the cause."""
+    """Error for work that could not start or has failed. The message contains the cause."""
 
 
 class ForkedChild:

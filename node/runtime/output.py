@@ -66,12 +66,12 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
 
 
 def say(text: str) -> None:
-    """Print a text on one line of stdout, with control characters escaped."""
+    """Print a string on one line of stdout, with control characters escaped."""
     say_line(on_one_line(text))
 
 
 def clean_lines(text: str) -> list[str]:
-    """Return the lines of a text, with control characters escaped."""
+    """Return the lines of a string, with control characters escaped."""
     return [on_one_line(line.expandtabs(4)) for line in text.splitlines()] or [""]
 
 

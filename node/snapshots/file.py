@@ -41,7 +41,7 @@ READ_SIZE = 1 << 20
 
 
 class SnapshotError(FileError):
-    """Error for an unusable snapshot. The text has the file and the reason."""
+    """Error for an unusable snapshot. The message contains the file and the reason."""
 
 
 class CorruptSnapshot(SnapshotError):

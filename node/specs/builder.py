@@ -224,7 +224,7 @@ class Fault(Exception):
         self.key, self.expected = key, expected
 
 
-# The patterns of texts in a file, and their descriptions in errors.
+# The patterns of strings in a file, and their descriptions in errors.
 SYMBOL, BRAND, PREFIX = r"^[A-Z]{1,6}\Z", r"^[a-z]{3,12}\Z", r"^[A-Z]{1,16}\Z"
 COMMUNITY_PREFIX, PLUGIN, CHAIN_ID = r"^[a-z]{4}-\Z", r"^[a-z_]+\Z", r"^[0-9a-f]{64}\Z"
 AMOUNT = r"^[0-9]{1,12}\.[0-9]{3}\Z"

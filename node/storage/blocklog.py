@@ -1,9 +1,9 @@
 """A block log on disk, in the reference's format, that holds the chain's main branch up to its head.
 
-The reference only writes irreversible blocks. This log also has the reversible blocks, so that a restart returns to the same head; a fork
-switch truncates them. When `append` returns, the operating system has the block, so it survives the end of the process. `sync` makes it
-survive a power loss. Side files hold an index, a checksum of each frame, and the mark of the last sync, so that missing and changed blocks
-are detected on startup. Source: wire-format.md §7.
+The reference only writes irreversible blocks. This log also contains the reversible blocks, so that a restart returns to the same head; a
+fork switch truncates them. When `append` returns, the operating system has the block, so it survives the end of the process. `sync` makes
+it survive a power loss. Side files hold an index, a checksum of each frame, and the mark of the last sync, so that missing and changed
+blocks are detected on startup. Source: wire-format.md §7.
 """
 
 from array import array
@@ -127,7 +127,7 @@ class BlockLog:
         self._head = LogTip(block.number, block.id, head.end + len(data), head.sums.after(entry))
 
     def switch(self, popped: Sequence[SignedBlock], applied: Sequence[SignedBlock]) -> None:
-        """Replace the last blocks (`popped`, newest first) with others (`applied`, oldest first) atomically.
+        """Replace the newest blocks (`popped`, newest first) with others (`applied`, oldest first) atomically.
 
         After an interruption or a failure the next start finds either all old blocks or all new ones. A switch is synced under
         every policy, because the removed blocks may have been synced. Raises OSError.

@@ -185,7 +185,7 @@ def lines_in(folder: Path, tag: str, disk: Disk) -> list[EditRecord]:
     end, check = 0, start_of(tag)
     whole = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
     for number, text in enumerate(whole, 1):
-        # An interrupted write can leave zeros for missing bytes, also before the end.
+        # An interrupted write can leave zeros for missing bytes, even before the end.
         if number == len(whole) and b"\0" in text:
             break
         end += len(text)

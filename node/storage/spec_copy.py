@@ -125,5 +125,5 @@ def shown(name: str, value: Any, among: dict[str, Any]) -> str:
 
 
 def shortened(text: str) -> str:
-    """Truncate a text to SHOWN_MAX characters."""
+    """Truncate a string to SHOWN_MAX characters."""
     return text if len(text) <= SHOWN_MAX else text[: SHOWN_MAX - 1] + "…"

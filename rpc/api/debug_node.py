@@ -91,5 +91,5 @@ def debug_has_hardfork(state: State, hardfork_id: UInt32) -> bool:
 
 @method("debug_node_api.debug_get_json_schema", key="schema", loopback_only=True)
 def debug_get_json_schema(state: State) -> Text:
-    """Return an empty text, as the reference does."""
+    """Return an empty string, as the reference does."""
     return ""

@@ -87,7 +87,7 @@ def control_place(state: State, start: Any) -> tuple[Any, ...]:
         return (name.read(start),)
     key = to_array(start)
     require(len(key) == 2, CONTROL_START, condition="key.size() == 2")
-    token = symbol.read(key[1])  # read first, since the reference reads the members of such arrays in reverse
+    token = symbol.read(key[1])  # read first, since the reference reads the elements of such arrays in reverse
     return name.read(key[0]), token
 
 

@@ -89,7 +89,7 @@ Converter = Callable[[Any, Wire, Form], Any]
 
 
 class TimestampKind(Seconds):
-    """A time as an argument. Dates before 1970 become the epoch, since they would wrap to times that no date text can represent."""
+    """A time as an argument. Dates before 1970 become the epoch, since they would wrap to times that no date string can represent."""
 
     def parser(self, codecs: Codecs, legacy: bool) -> Read:
         read = super().parser(codecs, legacy)
@@ -130,7 +130,7 @@ class MaxValue(Struct, frozen=True):
 
     @property
     def refused_condition(self) -> str:
-        """The condition in the text of the refusal."""
+        """The condition in the message of the refusal."""
         return self.condition or f"args.limit <= {self.maximum}"
 
     def check(self, value: int) -> None:
@@ -139,7 +139,7 @@ class MaxValue(Struct, frozen=True):
 
 
 class ExactLength(Struct, frozen=True):
-    """Annotation of a tuple argument: arrays of another size are refused with this text. Without it, missing members get defaults."""
+    """Annotation of a tuple argument: arrays of another size are refused with this message. Without it, missing elements get defaults."""
 
     text: str
     condition: str = ""

@@ -54,7 +54,7 @@ class InvalidRequest(Exception):
 
 
 class InvalidParameters(Exception):
-    """Raised if a method of `bridge` refuses its arguments, with the reference's text (social.md §3.1)."""
+    """Raised if a method of `bridge` refuses its arguments, with the reference's message (social.md §3.1)."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -107,7 +107,7 @@ def invalid_parameters(error: InvalidParameters) -> dict[str, Any]:
 
 
 def internal_error() -> dict[str, Any]:
-    """Return the error object for a bug in the node. Only the node's log has the details."""
+    """Return the error object for a bug in the node. Only the node's log contains the details."""
     return {"code": SERVER_ERROR, "message": INTERNAL, "data": "internal error, see the log of the node"}
 
 

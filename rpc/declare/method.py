@@ -393,7 +393,7 @@ def _unconverted(method: Method) -> Callable[[Any], list[Any]]:
 
 
 def count_texts(least: int, most: int) -> tuple[str, str]:
-    """Return condition and text of the refusal for a wrong number of arguments. The `#s` in it is in the reference's text."""
+    """Return condition and message of the refusal for a wrong number of arguments. The `#s` in it is in the reference's message."""
     if least == most:
         return f"args.size() == {most}", "Expected #s argument(s), was ${n}"
     if most == least + 1:

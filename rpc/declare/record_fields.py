@@ -14,7 +14,7 @@ from state.protocol.values.convert import json_int
 
 
 class Amount(Kind):
-    """An amount of one of the three fixed symbols, in the smallest unit. It is encoded as the condenser's text or as the NAI object."""
+    """An amount of one of the three fixed symbols, in the smallest unit. It is encoded as the condenser's string or as the NAI object."""
 
     default = 0
 

@@ -1,4 +1,4 @@
-"""Selects the function that explains a refusal: by whether the transaction was parsed, then by class, condition and text of the error."""
+"""Selects the function that explains a refusal: by whether the transaction was parsed, then by the error's class, condition and message."""
 
 from collections.abc import Callable
 

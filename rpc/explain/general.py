@@ -66,7 +66,7 @@ def is_json(text: str) -> bool:
 
 
 def slug(text: str) -> str:
-    """Turn a refusal's text into a rule name: its lower-case words without placeholders, joined by underscores."""
+    """Turn a refusal's message into a rule name: its lower-case words without placeholders, joined by underscores."""
     name = ""
     for word in re.findall(r"[a-z0-9]+", PLACEHOLDER.sub("", text).lower()):
         if len(name) + len(word) >= RULE_MAX:

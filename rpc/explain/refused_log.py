@@ -22,7 +22,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class RefusedRecord(Struct, frozen=True):
-    """A refused transaction. `content` is its packed bytes, or the received JSON text if it couldn't be parsed."""
+    """A refused transaction. `content` is its packed bytes, or the received JSON if it couldn't be parsed."""
 
     time: int
     head_block_number: int

@@ -16,7 +16,7 @@ STATIC = re.compile(r"^(import|export) ", re.MULTILINE)
 
 
 def joined(sources: Mapping[str, str], main: str) -> str:
-    """Return the bundle of `main` and all modules that it imports. `sources` has the text of each module by path; other imports stay
+    """Return the bundle of `main` and all modules that it imports. `sources` contains the source of each module by path; other imports stay
     imports.
 
     Raises: ValueError for unsupported syntax and for import cycles.

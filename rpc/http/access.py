@@ -170,7 +170,7 @@ def is_loopback(host: str) -> bool:
 def read_origins(texts: Sequence[str]) -> tuple[str, ...] | None:
     """Parse the allowed origins: None (all) for `*` or an empty list, () (none) for `off`.
 
-    Raises: ValueError with a text for the user, if a setting is not an origin, or if `*` or `off` is combined with others.
+    Raises: ValueError with a message for the user, if a setting is not an origin, or if `*` or `off` is combined with others.
     """
     if not texts or list(texts) == [EVERY_ORIGIN]:
         return None
@@ -182,7 +182,7 @@ def read_origins(texts: Sequence[str]) -> tuple[str, ...] | None:
 def read_networks(texts: Sequence[str]) -> tuple[Network, ...]:
     """Parse networks or addresses, for example 10.0.0.0/8 or 10.0.0.7.
 
-    Raises: ValueError with a text for the user.
+    Raises: ValueError with a message for the user.
     """
     found: list[Network] = []
     for text in texts:
@@ -227,7 +227,7 @@ def _address(header: bytes) -> str:
 @lru_cache(HOSTS_KEPT_MAX)
 def _is_ours(header: bytes, bound: str, port: int | None) -> bool:
     """Whether a Host header names this node: `localhost`, a loopback address or the host that it listens on, with its port."""
-    # urlsplit removes white space inside the text.
+    # urlsplit removes white space inside the string.
     if len(header) > HOST_LENGTH_MAX or not header.isascii() or len(header.split()) != 1:
         return False
     try:

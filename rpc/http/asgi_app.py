@@ -269,7 +269,7 @@ async def _reply_unless_disconnected(receive: Receive, reply: Awaitable[bytes]) 
 
 
 def _refusal_text(error: Overloaded) -> bytes:
-    """Return the text of a refusal as the body of a response."""
+    """Return the message of a refusal as the body of a response."""
     return fill(error.text, error.values).encode() + b"\n"
 
 

@@ -32,7 +32,7 @@ Turn = Callable[[], Awaitable[None]]
 
 
 class BadQuery(Exception):
-    """Raised for an invalid query of a stream. The text names the field."""
+    """Raised for an invalid query of a stream. The message names the field."""
 
 
 def read_query(query: bytes) -> tuple[int | None, bool, bool]:

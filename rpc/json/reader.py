@@ -26,7 +26,7 @@ REMOTE_MARKS_MAX = 200_000
 # Estimated memory of an object, and of a member or array, in bytes.
 OBJECT_SIZE, MEMBER_SIZE = 200, 80
 
-# Limits for an array in the text of a refusal.
+# Limits for an array in a refusal's message.
 SHOWN_MEMBERS_MAX = 1000
 SHOWN_SIZE_MAX = 4096  # characters
 
@@ -45,7 +45,7 @@ _too_deep = DEPTH_MAX.__lt__
 def _real(text: str) -> float:
     """Return a real number as msgspec does, which takes twenty times as long for those near the ends of the range.
 
-    Raises: ValueError, with msgspec's text, if it is out of range.
+    Raises: ValueError, with msgspec's message, if it is out of range.
     """
     value = float(text)
     if isinf(value):
@@ -137,7 +137,7 @@ def _require_depth(is_met: bool) -> None:
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether a value is nested too deep for recursive functions, which closing brackets inside texts hide from `check_depth`."""
+    """Whether a value is nested too deep for recursive functions, which closing brackets inside strings hide from `check_depth`."""
     level: list[Any] = [[value]]
     for _ in range(2 * DEPTH_MAX + 1):  # arrays and objects
         members = chain.from_iterable(value.values() if type(value) is dict else value for value in level)
@@ -215,7 +215,7 @@ def _error_position(error: ParseError, value: Any, before: list[Any]) -> None:
 class ReadSoFar(list[Any]):
     """The elements of an array before the refused one, formatted as the reference prints JSON.
 
-    The text is empty if it would exceed SHOWN_SIZE_MAX; the reference prints it in full.
+    The result is empty if it would exceed SHOWN_SIZE_MAX; the reference prints it in full.
     """
 
     def __init__(self, members: list[Any]) -> None:

@@ -218,7 +218,7 @@ class Service:
         raise AssertionError("only objects are objects")
 
     def _call(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any, in_slices: bool) -> Reply:
-        """Call a method and return its reply. `given` has its params and caller.
+        """Call a method and return its reply. `given` contains its params and caller.
 
         With `in_slices`, preparatory work is done in chunks between other replies.
         """

@@ -24,7 +24,7 @@ AnswerElsewhere = Callable[[bytes, Caller], Awaitable[bytes]]
 class ReadGate:
     """Gate for reads: closed while a job that changes the chain is interrupted. Tasks that read the chain wait until the gate opens.
 
-    While it is closed, `standby` can answer reads in a forked copy of the process, which has the chain as of before the job. It takes the
+    While it is closed, `standby` can answer reads in a forked copy of the process, which holds the chain as of before the job. It takes the
     body and caller of a request, and returns b"" if it can't answer. It is None if there is no such process.
     """
 

@@ -14,7 +14,7 @@ NO_CONTENT = content.CommentContent()
 
 
 class CommentView(Struct):
-    """Source of comment records: the comment's row, its texts, and the root post of its discussion."""
+    """Source of comment records: the comment's row, its title and body, and the root post of its discussion."""
 
     row: content.Comment
     texts: content.CommentContent

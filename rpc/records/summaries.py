@@ -1,4 +1,4 @@
-"""Records of posts in lists: identifiers, counts and payouts. They omit texts and votes to keep a page of posts small."""
+"""Records of posts in lists: identifiers, counts and payouts. They omit bodies and votes to keep a page of posts small."""
 
 from collections.abc import Iterable
 from typing import Annotated

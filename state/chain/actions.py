@@ -93,7 +93,7 @@ def packed_size(state: State, kind: Variant, action: Action) -> int:
 
 
 def text_of(state: State, action: Action) -> str:
-    """Return a required action as JSON, for the texts of refusals."""
+    """Return a required action as JSON, for refusal messages."""
     dump: Any = RequiredAction.dumper(state.wire.codecs, False)
     return json.encode(dump(action)).decode()
 

@@ -130,7 +130,7 @@ def apply_block(state: State, block: SignedBlock, skip_flags: int = Skip.NOTHING
 def require_merkle_root(state: State, block: SignedBlock, skip_flags: int) -> None:
     """Refuse unless the transactions have the merkle root in the header.
 
-    The public chain accepted eight blocks with a wrong root; EXCEPTION_BLOCKS has the roots of their transactions.
+    The public chain accepted eight blocks with a wrong root; EXCEPTION_BLOCKS contains the roots of their transactions.
     """
     if skip_flags & Skip.MERKLE_CHECK:
         return

@@ -45,10 +45,10 @@ class SignerHistory:
     def require(
         self, block: SignedBlock, parent_time: int, branch: list[BranchBlock], mark: int, skip_flags: int, has_changes: bool
     ) -> None:
-        """Refuse a block that can't be applied on its branch, with the checks and texts of applying it, in the same order.
+        """Refuse a block that can't be applied on its branch, with the checks and messages of applying it, in the same order.
 
-        `branch` has the blocks between the main branch and this block. `mark` is the journal position after the last common block, 0 if
-        there is none. `has_changes` means that blocks have edits. These can change anything, so the slot's witness can't be predicted.
+        `branch` contains the blocks between the main branch and this block. `mark` is the journal position after the last common block, 0
+        if there is none. `has_changes` means that blocks have edits. These can change anything, so the slot's witness can't be predicted.
         """
         require_merkle_root(self._state, block, skip_flags)
         require(

@@ -19,7 +19,7 @@ Values = dict[str, Any]
 class RowChange(Struct):
     """A row that was created, changed or removed, with its values before and after. Only fields that differ are included.
 
-    `before` of a created row and `after` of a removed row have the defaults of a new row.
+    `before` of a created row and `after` of a removed row contain the defaults of a new row.
     """
 
     table: Table[Any]

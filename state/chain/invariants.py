@@ -13,7 +13,7 @@ from state.tables import State
 
 
 class InvariantBroken(AssertionError):
-    """Raised when an invariant is violated. The text has its name and both values."""
+    """Raised when an invariant is violated. The message contains its name and both values."""
 
 
 def equal(what: str, stored: int, counted: int) -> None:

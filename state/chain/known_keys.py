@@ -76,6 +76,6 @@ def signed_transaction(
     try:
         keys = fewest_keys(Needed.by(operations), secrets, authority_lookups(state))
     except ChainError:
-        keys = []  # an unknown account, or roles that can't be mixed, which the push refuses with the proper text
+        keys = []  # an unknown account, or roles that can't be mixed, which the push refuses with the proper message
     trx.signatures = tuple(sign(secrets[key], digest, canonical_rule(state)) for key in keys)
     return seal(trx)

@@ -42,7 +42,7 @@ def require_members(state: State, authority: Authority, role: str, account: str)
 
 
 def require_accounts(state: State, authority: Authority) -> None:
-    """Refuse an authority that names an unknown account, with the text of the account lookup."""
+    """Refuse an authority that names an unknown account, with the message of the account lookup."""
     for name, _ in authority.account_auths:
         state.account(name)
 

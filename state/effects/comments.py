@@ -33,7 +33,7 @@ def comment_of(state: State, author: str, permlink: str) -> Comment:
 
 
 def to_nul(value: str) -> str:
-    """Return the part of a text before the first NUL, as a C string holds it."""
+    """Return the part of a string before the first NUL, as a C string holds it."""
     return value.partition("\0")[0]
 
 

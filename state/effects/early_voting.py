@@ -78,7 +78,7 @@ def adjust_claims(state: State, before: int, after: int) -> None:
 def spend_power(state: State, voter: Account, weight: int) -> tuple[int, int]:
     """Return a voter's power after a vote, and the vote's absolute rshares. Refuse a vote without enough power.
 
-    This is the first of three eras. `voting_mana` has the power in basis points of full power, independent of the account's VESTS. It
+    This is the first of three eras. `voting_mana` contains the power in basis points of full power, independent of the account's VESTS. It
     fills in 5 days, and the rshares are the used percentage of the voter's VESTS at the time of the vote. Since hardfork 20 the bar has
     mana, one unit per VESTS, and since hardfork 21 there is a second bar for downvotes (`spend_mana` in voting.py). Hardfork 20 doesn't
     convert the stored number. Read as mana, 10000 is almost nothing, so a voter has the mana regenerated since the last vote.

@@ -55,7 +55,7 @@ def regenerated(
 def require_bar(ok: bool, condition: str) -> None:
     """Refuse a bar with a negative size or a future time.
 
-    The reference logs this failure before it rethrows it, which adds the word "rethrow" at the end of its text.
+    The reference logs this failure before it rethrows it, which adds the word "rethrow" at the end of its message.
     """
     if not ok:
         refused = Refused("", condition=condition)

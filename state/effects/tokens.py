@@ -33,10 +33,10 @@ def end_of_emission(emission: SmtEmission) -> int:
 
 
 def nai_number(symbol: int) -> int:
-    """Return the NAI of a symbol as a number with its check digit, the format in some refusal texts."""
+    """Return the NAI of a symbol as a number with its check digit, the format in some refusal messages."""
     return int(nai_text(symbol).removeprefix("@@"))
 
 
 def symbol_text(symbol: int) -> str:
-    """Return the JSON of a symbol, the format in most refusal texts."""
+    """Return the JSON of a symbol, the format in most refusal messages."""
     return f'{{"nai":"{nai_text(symbol)}","decimals":{decimals(symbol)}}}'

@@ -24,7 +24,7 @@ LEFT_OVER = -1  # num_changes of a vote that was counted in a payout before hard
 def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> None:
     """Cast or change a vote; `weight` is in basis points.
 
-    All conditions are checked before the first change, in the reference's order, which decides the text of a refusal.
+    All conditions are checked before the first change, in the reference's order, which decides the message of a refusal.
     """
     if comment.cashout_time == constants.TIME_MAX:
         record_late_vote(state, voter, comment, weight)

@@ -1,4 +1,4 @@
-"""The operations of the chain. A class per operation has its fields, required authorities, static checks and effect.
+"""The operations of the chain. One class per operation declares its fields, required authorities, static checks and effect.
 
 Importing this package fills the registry (state.protocol.operation.OPERATIONS), including virtual operations. Add a new module with
 operations to the imports below; a test reports a missing one.

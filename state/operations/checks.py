@@ -1,4 +1,4 @@
-"""Static checks shared by operations, each with its text and condition in one place.
+"""Static checks shared by operations, each with its message and condition in one place.
 
 A condition is the reference's source expression. Clients see it before the text.
 Source: operations.md §2.3, §2.4; wire-format.md §4.1, §4.2.

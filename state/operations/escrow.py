@@ -251,7 +251,7 @@ class EscrowRelease(Operation, frozen=True):
                 **parties,
             )
         else:
-            # As in the reference, the text names the escrow's receiver twice.
+            # As in the reference, the message names the escrow's receiver twice.
             require(
                 self.receiver == escrow.from_,
                 "Only 'to' (${t}) can release funds to 'from' (${t}).",
@@ -266,7 +266,7 @@ class EscrowRelease(Operation, frozen=True):
 def require_parties(escrow: Escrow, to: str, agent: str, name: str) -> None:
     """Refuse unless an operation has the parties of its escrow. `name` is the escrow in the reference's condition."""
     require(escrow.to == to, "Operation 'to' (${o}) does not match escrow 'to' (${e}).", condition=f"{name}.to == o.to", o=to, e=escrow.to)
-    # `${a}` stays in the text, as in the reference.
+    # `${a}` stays in the message, as in the reference.
     require(
         escrow.agent == agent,
         "Operation 'agent' (${a}) does not match escrow 'agent' (${e}).",

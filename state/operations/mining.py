@@ -106,7 +106,7 @@ class Pow(Operation, frozen=True):
         if next(state.witnesses.by_work.equal(self.work.work), None) is None:
             return
         dump: Any = state.wire.codecs.dumper(Pow)
-        # `${witness}` stays in the text, because the reference gives that value another name.
+        # `${witness}` stays in the message, because the reference gives that value another name.
         raise Refused("${w}  ${witness}", condition='!"DUPLICATE WORK DISCOVERED"', w=json.encode(dump(self)).decode())
 
     def _require_worker(self, state: State) -> None:

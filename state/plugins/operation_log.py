@@ -168,7 +168,7 @@ assert NONE.itemsize == 4
 
 
 class AccountOperationIndex(BackgroundLoadable):
-    """Indices of the records of each account, oldest first. `firsts` has the number of dropped older ones, for accounts that have any."""
+    """Indices of the records of each account, oldest first. `firsts` holds the number of dropped older ones, for accounts that have any."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, array[int]] = {}

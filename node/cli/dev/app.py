@@ -56,7 +56,7 @@ def call_with_amount(options: RemoteOptions, method: str, params: dict[str, Any]
 
 
 def amount_of(text: str, name: str, remote: Remote) -> Any:
-    """Return an amount in the node's form: text, or the NAI form for a token. Raises NodeError."""
+    """Return an amount in the node's form: a string, or the NAI form for a token. Raises NodeError."""
     codecs = remote.wire.codecs
     try:
         asset = parse(AssetKind(), text, Context(codecs, 0))
@@ -317,7 +317,7 @@ def explain(file: File, /, *, options: RemoteOptions = RemoteOptions()) -> int:
 
 @dev.command(name="refused", group=TRANSACTIONS)
 def refused(*, limit: Positive = 20, options: RemoteOptions = RemoteOptions()) -> int:
-    """List the last refused transactions, newest first."""
+    """List the most recent refused transactions, newest first."""
     columns = ["=time", ">block", "operations", "why"]
     return call_and_print(options, "list_refused", {"limit": limit}, lambda result: write_table(columns, refusal_rows(result)))
 
@@ -341,12 +341,12 @@ def show_done(result: Any) -> None:
 
 
 def text_of(value: Any) -> str:
-    """Return a value of a field as text."""
+    """Return a value of a field as a string."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def json_of(text: str) -> Any:
-    """Return the value of a JSON text. Raises NodeError."""
+    """Return the value of a JSON string. Raises NodeError."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

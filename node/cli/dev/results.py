@@ -44,7 +44,7 @@ def pairs_of(result: Any) -> Pairs:
 
 
 def shown(value: Any) -> str:
-    """Return a value of a result as text."""
+    """Return a value of a result as a string."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

@@ -88,7 +88,7 @@ def block(
 def blocks(
     *, count: Annotated[int, Parameter(help="The number of rows.", validator=Bounds(1, 100))] = 10, options: RemoteOptions = RemoteOptions()
 ) -> int:
-    """List the last blocks."""
+    """List the newest blocks."""
     return fetch_and_print(options, lambda remote: of_blocks.ask_blocks(remote, count), of_blocks.write_blocks)
 
 
@@ -176,7 +176,7 @@ def market(
     count: Annotated[int, Parameter(help="The number of orders of each side, and of trades.", validator=Bounds(1, 100))] = 10,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """Show the internal market: prices, orders, last trades."""
+    """Show the internal market: prices, orders, recent trades."""
     return fetch_and_print(options, lambda remote: of_market.ask_market(remote, count), of_market.write_market)
 
 

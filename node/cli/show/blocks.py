@@ -46,14 +46,14 @@ def write_block(remote: Remote, block: Any) -> None:
 
 
 def transaction_rows(ids: list[str], transactions: list[dict[str, Any]]) -> Iterator[list[object]]:
-    """Yield a row for each operation of a block. The first row of a transaction has its number and id."""
+    """Yield a row for each operation of a block. The first row of a transaction contains its number and id."""
     for place, (trx_id, trx) in enumerate(zip(ids, transactions, strict=False)):
         for index, operation in enumerate(trx["operations"]):
             yield ["" if index else place, "" if index else trx_id, *operation_brief(operation)]
 
 
 def ask_blocks(remote: Remote, count: int) -> Any:
-    """Return the last blocks, newest first."""
+    """Return the newest blocks, in descending order."""
     head = remote.head()["head_block_number"]
     found = [
         remote.call("condenser_api.get_block", [number]) | {"block_num": number} for number in range(max(1, head - count + 1), head + 1)

@@ -12,7 +12,7 @@ PERCENT_PLACES = 2
 
 
 def ask_market(remote: Remote, count: int) -> Any:
-    """Return ticker, order book and last trades."""
+    """Return ticker, order book and recent trades."""
     return {
         "ticker": remote.call("condenser_api.get_ticker", []),
         "order_book": remote.call("condenser_api.get_order_book", [count]),

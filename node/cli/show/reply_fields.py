@@ -1,4 +1,4 @@
-"""Access to members of replies, whose names depend on the chain's brand, and short texts for their values."""
+"""Access to members of replies, whose names depend on the chain's brand, and short strings for their values."""
 
 import json
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def symbol(amount: str) -> str:
 
 
 def amount_text(amount: int, places: int, letters: str) -> str:
-    """Return an amount in smallest units as text with its symbol."""
+    """Return an amount in smallest units as a string with its symbol."""
     digits = str(abs(amount)).rjust(places + 1, "0")
     sign = "-" if amount < 0 else ""
     return f"{sign}{digits[:-places]}.{digits[-places:]} {letters}"
@@ -86,7 +86,7 @@ def ratio(numerator: int, denominator: int, places: int) -> str:
 
 
 def decimal_text(value: Any, places: int) -> str:
-    """Return a real number, which nodes write as text or as a number, with `places` decimals."""
+    """Return a real number, which nodes write as a string or as a number, with `places` decimals."""
     try:
         return f"{Decimal(str(value)):.{places}f}"
     except InvalidOperation:

@@ -1,4 +1,4 @@
-"""Command line syntax of each kind of field: the description of its type and the parser of its text.
+"""Command line syntax of each kind of field: the description of its type and the parser of its strings.
 
 Parsers refuse values that the chain would change, for example by truncating a long name or wrapping a number.
 """
@@ -72,7 +72,7 @@ class Context:
 
 
 class BadText(Exception):
-    """A malformed text. The message contains the expected form."""
+    """A malformed string. The message contains the expected form."""
 
 
 @singledispatch
@@ -141,7 +141,7 @@ def bounds(kind: Int) -> tuple[int, int]:
 
 
 def parse(kind: Any, text: str, context: Context) -> Any:
-    """Parse the text of a field. Raises BadText."""
+    """Parse the string of a field. Raises BadText."""
     try:
         return read_kind(kind, text, context)
     except ChainError:
@@ -151,7 +151,7 @@ def parse(kind: Any, text: str, context: Context) -> Any:
 
 
 def expected(kind: Any, context: Context) -> str:
-    """Describe the expected text. For keys this includes the chain's prefix, the most frequent mistake."""
+    """Describe the expected string. For keys this includes the chain's prefix, the most frequent mistake."""
     inner = kind.element if isinstance(kind, Maybe) else kind
     prefix = f" that starts with {context.codecs.spec.key_prefix}" if isinstance(inner, Key) or inner is Authority else ""
     return f"expected {'a public key' if prefix else describe(kind)}{prefix}"
@@ -167,7 +167,7 @@ def require_public_key(name: str, text: str, codecs: Codecs) -> None:
 
 
 def is_private_key(text: str) -> bool:
-    """Whether a text is a private key in wallet import format."""
+    """Whether a string is a private key in wallet import format."""
     try:
         secret_from_wif(text)
     except ChainError:
@@ -177,7 +177,7 @@ def is_private_key(text: str) -> bool:
 
 @singledispatch
 def read_kind(kind: Any, text: str, context: Context) -> Any:
-    """Parse a text by its kind. Kinds without their own syntax are JSON in the condenser's form."""
+    """Parse a string by its kind. Kinds without their own syntax are JSON in the condenser's form."""
     return read_json(kind, text, context)
 
 
@@ -238,7 +238,7 @@ def read_properties(kind: Pairs, text: str, context: Context) -> Any:
 
 @read_kind.register
 def read_bounded(kind: Bounded, text: str, context: Context) -> str:
-    """Parse a text that the chain would truncate."""
+    """Parse a string that the chain would truncate."""
     if size(text) > kind.size:
         raise BadText(f"expected at most {kind.size} bytes")
     if "\0" in text:
@@ -248,7 +248,7 @@ def read_bounded(kind: Bounded, text: str, context: Context) -> str:
 
 @read_kind.register
 def read_text(kind: String, text: str, context: Context) -> str:
-    """Return a text of any length."""
+    """Return a string of any length."""
     return text
 
 
@@ -412,7 +412,7 @@ def require_members(kind: Any, given: Any, context: Context) -> None:
 
 
 def parsed_json(text: str) -> Any:
-    """Parse a JSON text."""
+    """Parse a JSON string."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

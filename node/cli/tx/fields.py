@@ -105,7 +105,7 @@ def declared_default(cls: Any, name: str) -> Any:
 
 
 def build_operation(cls: type[Operation], given: Mapping[str, Any], context: Context) -> Operation:
-    """Build an operation from arguments by field name: texts, booleans for flags, sequences of texts for lists. Raises NodeError."""
+    """Build an operation from arguments by field name: strings, booleans for flags, sequences of strings for lists. Raises NodeError."""
     values: dict[str, Any] = {}
     fields = {field.name: field for field in wire_fields(cls)}
     for argument in arguments(cls):

@@ -83,7 +83,7 @@ class ReplicaTask:
         return ""
 
     async def reached(self, number: int) -> None:
-        """Wait until the chain has a block with this number."""
+        """Wait until the chain contains a block with this number."""
         while self._applier.next <= number:
             await self._news.wait()
 

@@ -1,4 +1,4 @@
-"""Parses the lines of a packed stream of blocks (`rpc.push.events`). Its errors have texts for users."""
+"""Parses the lines of a packed stream of blocks (`rpc.push.events`). Its errors have messages for users."""
 
 import msgspec
 

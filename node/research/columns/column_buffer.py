@@ -39,7 +39,7 @@ class Dataset(Struct, frozen=True):
 
 
 class ColumnBuffer:
-    """Buffer of operations and blocks that become columns. `wanted` has names of operations and `blocks`, or None for everything."""
+    """Buffer of operations and blocks that become columns. `wanted` contains names of operations and `blocks`; None means everything."""
 
     def __init__(self, state: State, schemas: ArrowSchemas, wanted: set[str] | None) -> None:
         classes = operations_of_chain(state.spec)

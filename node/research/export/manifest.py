@@ -74,7 +74,7 @@ class Chunk(Struct):
 class Range(Struct):
     """Chunks of a range of blocks. `blocks` is the nominal start of the range, `first` and `last` are its exported blocks.
 
-    With `is_end`, an export ended with this range, so the range has the rows of all tables after its last block.
+    With `is_end`, an export ended with this range, so the range contains the rows of all tables after its last block.
     """
 
     blocks: Number
@@ -86,7 +86,7 @@ class Range(Struct):
 
 
 class Manifest(Struct):
-    """Description of an export. `schema` has the column types of each dataset: `blocks`, `operations/kind=vote`, ..."""
+    """Description of an export. `schema` contains the column types of each dataset: `blocks`, `operations/kind=vote`, ..."""
 
     format: int
     program: Program

@@ -30,8 +30,8 @@ spelled_name = cache(field_name)
 class Change(Struct, frozen=True):
     """Effect of a block on a row: the name of its `table`, its `id`, and values by field name before and after the block.
 
-    For a changed row, the values are the fields that differ. For a created row, `before` is empty and `after` has all fields. For a
-    removed row, `before` has all fields and `after` is empty.
+    For a changed row, the values are the fields that differ. For a created row, `before` is empty and `after` contains all fields. For a
+    removed row, `before` contains all fields and `after` is empty.
     """
 
     table: str

@@ -63,7 +63,7 @@ def page(title: str, facts: list[tuple[str, str]], parts: list[ChartData], span:
         facts="".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts),
         parts="\n".join(part_text(part) for part in parts),
         foot=escape(foot),
-        # Escaped, so that no text can end the script element.
+        # Escaped, so that no string can end the script element.
         numbers=msgspec.json.encode(drawn).decode().replace("<", "\\u003c"),
         script=script,
     )

@@ -82,7 +82,7 @@ def close_in(connection: Any, paths: list[str]) -> None:
 
 
 def statements(connection: Any, text: str) -> list[Any]:
-    """Parse the statements of a text. Raises duckdb.Error for invalid syntax, NodeError for a disallowed statement."""
+    """Parse the statements in a string. Raises duckdb.Error for invalid syntax, NodeError for a disallowed statement."""
     found = connection.extract_statements(text)
     for statement in found:
         require_harmless(connection, statement)

@@ -50,7 +50,7 @@ def write_rows(schema: Any, rows: Iterator[Any], rows_max: int) -> None:
 
 
 def write_json_rows(names: list[str], rows: Iterator[Any]) -> None:
-    """Print rows as a JSON array of objects, one per line. Decimals are texts."""
+    """Print rows as a JSON array of objects, one per line. Decimals are strings."""
     separator = "[\n"
     for row in rows:
         sys.stdout.write(separator + json.dumps(dict(zip(names, map(plain, row), strict=True))))
@@ -67,7 +67,7 @@ def cell(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value for JSON: decimals with a fraction and times become text."""
+    """Convert a value for JSON: decimals with a fraction and times become strings."""
     match value:
         case Decimal():
             return int(value) if value.as_tuple().exponent == 0 else f"{value:f}"

@@ -25,7 +25,7 @@ VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND contains(vi
 
 
 def answer(connection: Any, text: str, form: Form, rows_max: int = ROWS_MAX) -> None:
-    """Run the statements of a text and print their results. Raises duckdb.Error, NodeError, and KeyboardInterrupt at Ctrl-C."""
+    """Run the statements in a string and print their results. Raises duckdb.Error, NodeError, and KeyboardInterrupt at Ctrl-C."""
     found = statements(connection, text)
     # DuckDB blocks its thread until the query ends, so it runs in another thread while this one handles the signal.
     with ThreadPoolExecutor(1) as thread:
@@ -111,13 +111,13 @@ class Shell:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text ends with a semicolon outside of quotes and comments."""
+    """Whether a string ends with a semicolon outside of quotes and comments."""
     bare = text.rstrip()
     return bare.endswith(";") and not bare.count("'") % 2 and not bare.count('"') % 2 and "--" not in bare.splitlines()[-1]
 
 
 def say_lines(text: str) -> None:
-    """Print the lines of a text."""
+    """Print the lines of a string."""
     for line in text.splitlines():
         say_line(line)
 

@@ -60,7 +60,7 @@ def unknown(text: str) -> NodeError:
 
 
 def parts(text: str) -> Iterator[str]:
-    """Split a text at the commas outside of brackets."""
+    """Split a string at the commas outside of brackets."""
     depth, start = 0, 0
     for index, letter in enumerate(text):
         depth += (letter in "<([") - (letter in ">)]")

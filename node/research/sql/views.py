@@ -117,5 +117,5 @@ def quoted(name: str) -> str:
 
 
 def text(value: str) -> str:
-    """Return a text as an SQL literal."""
+    """Return a string as an SQL literal."""
     return "'" + value.replace("'", "''") + "'"

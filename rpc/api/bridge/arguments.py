@@ -1,4 +1,4 @@
-"""Checks arguments of `bridge`, which are parsed JSON, and refuses them with the social indexer's texts. Source: social.md §3.1."""
+"""Checks arguments of `bridge`, which are parsed JSON, and refuses them with the social indexer's messages. Source: social.md §3.1."""
 
 import re
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ TAG = re.compile(r"[a-z0-9_-]+")
 
 
 def demand(ok: object, text: str) -> None:
-    """Refuse the call with this text unless `ok` is true."""
+    """Refuse the call with this message unless `ok` is true."""
     if not ok:
         raise InvalidParameters(text)
 

@@ -73,7 +73,7 @@ def get_community_context(state: State, show: RecordEncoder, /, name: CommunityA
 def list_community_roles(
     state: State, show: RecordEncoder, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = 50
 ) -> list[RoleJson]:
-    """List the accounts with a role other than guest in a community, by role and name, after `last`, as (name, role, title)."""
+    """List the accounts with a role other than guest in a community, ordered by role and name, after `last`, as (name, role, title)."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, ROLES_MAX)
     row = kept.community(text_argument(community, "community"))
     if row is None:

@@ -133,7 +133,7 @@ async def reset(chain: Chain, devchain: DevChain, processor: Processor, /) -> He
 
 @method("dev_api.pop_blocks", loopback_only=True)
 async def pop_blocks(chain: Chain, devchain: DevChain, processor: Processor, /, count: UInt32 = 1) -> HeadInfo:
-    """Undo the last `count` blocks, and return the new head.
+    """Undo the newest `count` blocks, and return the new head.
 
     As after a fork, their transactions become pending again; `drop_pending` drops them. If fewer than `count` blocks are reversible, the
     call is refused and nothing changes.

@@ -27,7 +27,7 @@ FAUCET_AMOUNT = Asset(1_000_000, COIN)
 
 
 class AmountKind(AssetKind):
-    """An amount with its symbol in either JSON form: text, or an object with the NAI."""
+    """An amount with its symbol in either JSON form: a string, or an object with the NAI."""
 
     def parser(self, codecs: Codecs, legacy: bool) -> Any:
         from_text, from_object = super().parser(codecs, True), super().parser(codecs, False)

@@ -86,7 +86,7 @@ def explain_transaction(chain: Chain, explainer: Explainer, /, trx: AnyTransacti
 
 @method("dev_api.list_refused", loopback_only=True)
 def list_refused(explainer: Explainer, limit: RefusedLimit = 100) -> list[RefusedTransaction]:
-    """Return the last refused transactions, newest first, each with its message and explanation."""
+    """Return the most recent refused transactions, newest first, each with its message and explanation."""
     return [
         {
             "time": time_text(entry.time),

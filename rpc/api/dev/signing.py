@@ -67,9 +67,9 @@ async def broadcast_operations(
 ) -> Broadcast:
     """Build a transaction from operations, sign it, push it, and return its id and its block (null while it is pending).
 
-    Each operation has one of two formats: `["transfer", {...}]` with amounts as text, or `{"type": "transfer_operation", "value": {}}`. The
-    node signs with as few keys as suffice, from `keys` (private keys in wallet import format) and the known keys (`dev_api.list_keys`). If
-    a call is repeated, the new transaction gets another expiration, so that it isn't a duplicate.
+    Each operation has one of two formats: `["transfer", {...}]` with amounts as strings, or `{"type": "transfer_operation", "value": {}}`.
+    The node signs with as few keys as suffice, from `keys` (private keys in wallet import format) and the known keys
+    (`dev_api.list_keys`). If a call is repeated, the new transaction gets another expiration, so that it isn't a duplicate.
     """
     given = read_operations(operations, wire)
     secrets = dict(known_secrets(wire.spec)) | dict(read_key(text, index) for index, text in enumerate(keys or ()))

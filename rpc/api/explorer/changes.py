@@ -25,7 +25,7 @@ class PostName(TypedDict):
 
 
 class ChangedField(TypedDict):
-    """A field with its value before and after the block, in the format of the API. Long lists and texts are truncated and become text."""
+    """A field with its value before and after the block, in the format of the API. Long lists and strings become truncated strings."""
 
     field: str
     before: Any
@@ -88,7 +88,7 @@ def shown_row(state: State, change: RowChange) -> ChangedRow:
 
 
 def bounded(value: Any) -> Any:
-    """Return a value unchanged, or a long text, list or object as a text of TEXT_MAX characters."""
+    """Return a value unchanged, or a long string, list or object as a string of TEXT_MAX characters."""
     if isinstance(value, str):
         return shortened(value)
     if isinstance(value, (list, dict)):
@@ -98,5 +98,5 @@ def bounded(value: Any) -> Any:
 
 
 def shortened(text: str) -> str:
-    """Truncate a text to TEXT_MAX characters and append an ellipsis."""
+    """Truncate a string to TEXT_MAX characters and append an ellipsis."""
     return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"

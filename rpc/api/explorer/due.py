@@ -27,7 +27,7 @@ DueLimit = Annotated[UInt32, MaxValue(DUE_MAX, f"At most {DUE_MAX} events can be
 class Due(TypedDict):
     """A scheduled event. `account` is its owner, null for events of the whole chain. `other` is the receiver.
 
-    Members that don't apply to a kind are null. `amount` is text with the symbol.
+    Members that don't apply to a kind are null. `amount` is a string with the symbol.
     """
 
     time: str
@@ -178,7 +178,7 @@ def list_due(
 ) -> list[Due]:
     """Return scheduled events (payouts, conversions, power-downs, ...) from a time on, earliest first.
 
-    `account` selects the events of one account: those of its last 200 posts, and its first 10,000 of every other kind. `kinds` selects
+    `account` selects the events of one account: those of its newest 200 posts, and its first 10,000 of every other kind. `kinds` selects
     kinds: payout, conversion, power_down, savings, escrow_ratification, order_expiration, delegation_return, proposal_start,
     proposal_removal, recovery_expiration, recovery_account_change, voting_declined, maintenance, median_price. The last two concern the
     whole chain.

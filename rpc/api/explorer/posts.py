@@ -1,4 +1,4 @@
-"""Pages of post summaries. Other methods that list posts return all texts and votes."""
+"""Pages of post summaries. Other methods that list posts return all bodies and votes."""
 
 from itertools import islice
 from typing import Annotated, TypedDict

@@ -51,9 +51,9 @@ class Hit(TypedDict):
 
 @method("explorer_api.find")
 def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
-    """Return at most 20 search results for a text, best first.
+    """Return at most 20 search results for a query, best first.
 
-    The text can be the number or id of a block, the id of a transaction (its block is null while it is pending), the name of an account or
+    `text` can be the number or id of a block, the id of a transaction (its block is null while it is pending), the name of an account or
     its first letters, author/permlink of a post or the URL of its page, a community, a public key (its accounts are null without the plugin
     account_by_key), or the NAI or letters of a token.
     """
@@ -62,7 +62,7 @@ def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
 
 
 def hits(chain: Chain, text: str) -> Iterator[Hit]:
-    """Yield search results for a text, best first."""
+    """Yield search results for a query, best first."""
     state = chain.state
     number = int(re.sub(r"\D", "", text)[:20]) if NUMBER.fullmatch(text) else 0
     if 0 < number <= state.props.head_block_number:
@@ -118,7 +118,7 @@ def find_key(state: State, text: str) -> Iterator[Hit]:
 
 
 def read_key(text: str, own: str) -> bytes | None:
-    """Parse a public key with any prefix. Return None for other texts, or if the checksum is wrong."""
+    """Parse a public key with any prefix. Return None for other strings, or if the checksum is wrong."""
     if not KEY_TEXT.fullmatch(text):
         return None
     for prefix in (own, *(text[:size] for size in PREFIX_SIZES)):
@@ -166,7 +166,7 @@ def find_account_and_community(state: State, name: str) -> Iterator[Hit]:
 
 
 def find_accounts_starting_with(state: State, text: str) -> Iterator[Hit]:
-    """Yield the accounts whose names start with a text, except for the account with that name."""
+    """Yield the accounts whose names start with a string, except for the account with that name."""
     if len(text) >= NAME_MAX or not NAME.fullmatch(text):
         return
     for row in islice(state.accounts.by_name.starting(text), HITS_MAX + 1):

@@ -30,7 +30,7 @@ class SeriesColumns(TypedDict):
 
 @method("explorer_api.get_series")
 def get_series(series: SupplyHistory, /, limit: SampleLimit = SAMPLES_MAX) -> SeriesColumns:
-    """Return the last `limit` samples of supplies, the vesting fund and the number of accounts since the start of the node.
+    """Return the newest `limit` samples of supplies, the vesting fund and the number of accounts since the start of the node.
 
     The node retains about 1,000 samples. When there are more, it drops every second one, so that they always cover the whole time.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 from state.protocol.codec.kinds import Bounded, String
 
-JSON_TEXT_MAX = 20_000  # characters; longer JSON texts are not reformatted
+JSON_TEXT_MAX = 20_000  # characters; longer JSON strings are not reformatted
 NAME_BYTES = 16
 COMPACT, SPACED = (",", ":"), (", ", ": ")
 JSON_FORMS: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -71,7 +71,7 @@ class UnknownPostRecord(Struct, kw_only=True):
 def unknown_post(state: State, kept: Social, given: Json) -> UnknownPostRecord:
     """Convert a post from a get_content reply of another node. Missing members become empty.
 
-    Raises: InvalidParameters, always with the same text, if a member is invalid.
+    Raises: InvalidParameters, always with the same message, if a member is invalid.
     """
     try:
         return converted(state, kept, given)

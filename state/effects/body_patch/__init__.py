@@ -18,7 +18,7 @@ def edited(old: str, body: str, budget: WorkBudget) -> str:
 
     The work is subtracted from the budget. Patches that exceed the budget are skipped.
     """
-    # The parser rejects every other beginning. This is the fast path for ordinary texts.
+    # The parser rejects every other beginning. This is the fast path for ordinary bodies.
     if not body.lstrip("\n").startswith("@@ -"):
         return body
     try:

@@ -101,7 +101,7 @@ def pieces(patch: Patch) -> Iterator[Patch]:
 
 
 def next_old_characters(left: list[Difference], used: int) -> str:
-    """Return the next few characters of the old text. `left` has the differences in reverse, `used` the used length of the next one."""
+    """Return the next few characters of the old text. `left` holds the differences in reverse, `used` the used length of the next one."""
     out = ""
     for kind, text in reversed(left):
         if kind != INSERT:

@@ -48,7 +48,7 @@ class Uses(BackgroundLoadable):
         self._record((self._take_back, author, (tag, old)))
 
     def of(self, author: str) -> list[AuthorTag]:
-        """Return the counts of an author, largest first, equal ones by tag."""
+        """Return the counts of an author, largest first, equal ones ordered by tag."""
         own = self.counts.get(author, {})
         return [AuthorTag(author, tag, count) for tag, count in sorted(own.items(), key=lambda item: (-item[1], item[0]))]
 

@@ -46,8 +46,8 @@ def test_module_names_are_rewritten(source: str, expected: str | None) -> None:
     [
         ("from node.clok import now\n", "there is no module node.clok"),
         ("import rpc.nothing\n", "there is no module rpc.nothing"),
-        ("x = ['-m', 'node.clok']\n", "the text 'node.clok' has the form of a module name. Add it to NOT_MODULES of build.py"),
-        ("x = 'node.clok:main'\n", "the text 'node.clok:main' has the form of a module name"),
+        ("x = ['-m', 'node.clok']\n", "the string 'node.clok' looks like a module name. Add it to NOT_MODULES of build.py"),
+        ("x = 'node.clok:main'\n", "the string 'node.clok:main' looks like a module name"),
         ("x = r'node.runtime.clock'\n", "line 1: node.runtime.clock can't be rewritten"),
         ("x = 'node.runtime.' 'clock'\n", "line 1: node.runtime.clock can't be rewritten"),
         ('x = """node.runtime.clock"""\n', "line 1: node.runtime.clock can't be rewritten"),

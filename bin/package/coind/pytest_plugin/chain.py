@@ -32,7 +32,7 @@ class Chain(DevApi):
         self._refused_before = self._list_refused()
 
     def refused_in_test(self) -> list[Refused]:
-        """Return the last refused transactions of this test from any client, newest first."""
+        """Return the most recent refused transactions of this test from any client, newest first."""
         return self._refused_since(self._refused_before)
 
     def _refused_since(self, before: list[Any]) -> list[Refused]:

@@ -1,1 +1,1 @@
-"""Communities: `actions` applies their operations, `lists` has the reads."""
+"""Communities: `actions` applies their operations, `lists` contains the reads."""

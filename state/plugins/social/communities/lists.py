@@ -42,7 +42,7 @@ class PayoutTotals(Struct):
 class PayoutTotalsIndex(Struct):
     """Payout totals of each community, and of each author outside communities.
 
-    `largest` has the PAYOUT_ROWS_MAX authors with the largest sums, largest first, each as (negated sum, name with @, posts). `total` is
+    `largest` holds the PAYOUT_ROWS_MAX authors with the largest sums, largest first, each as (negated sum, name with @, posts). `total` is
     the sum of all, `blogs` the sum of the authors.
     """
 

@@ -1,1 +1,1 @@
-"""Posts: `placement` indexes them, `lists` has the reads."""
+"""Posts: `placement` indexes them, `lists` contains the reads."""

@@ -177,7 +177,7 @@ class Key(Fixed):
         prefix = codecs.spec.key_prefix
 
         def parse(value: Any) -> bytes:
-            # The most expensive value to parse: other texts take a tenth of the time.
+            # The most expensive value to parse: other strings take a tenth of the time.
             codecs.spend(KEY_TEXT_UNITS, "texts of keys")
             return public_key_from_text(value if type(value) is str else to_text(value), prefix)
 
