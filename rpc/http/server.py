@@ -89,7 +89,7 @@ async def _until_done(start: Callable[..., Awaitable[None]], scope: trio.CancelS
 class HypercornFallback:
     """Protocol handler that passes connections to hypercorn, which is loaded on first use."""
 
-    def __init__(self, asgi_app: "AsgiApp", rpc_session: RpcSession, input_scheduler: FairInputScheduler, *, is_http2: bool) -> None:
+    def __init__(self, asgi_app: AsgiApp, rpc_session: RpcSession, input_scheduler: FairInputScheduler, *, is_http2: bool) -> None:
         self._asgi_app, self._rpc_session, self._input_scheduler, self._is_http2 = asgi_app, rpc_session, input_scheduler, is_http2
         self._server = LazyValue(self._make)
         self.load, self.load_now = self._server.get, self._server.make
