@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from rpc.declare.errors import DISPATCH_ERROR, SERVER_ERROR
+
 Document = dict[str, Any]
 Pages = dict[str, str]
 
@@ -77,11 +79,27 @@ def _method(method: Any) -> Iterator[str]:
     yield f"Result: {type_text(method['result']['schema'])}"
     yield ""
     for error in method["errors"]:
-        yield f"- refused with {error['code']}: `{error['message'].strip()}`"
+        yield f"- Error {error['code']} {_cause(error)}"
     for example in method["examples"]:
         given = {member["name"]: member["value"] for member in example["params"]}
         params = list(given.values()) if method["paramStructure"] == "by-position" else given
         yield from ("```", json.dumps({"jsonrpc": "2.0", "id": 1, "method": method["name"], "params": params}), "```")
+
+
+def _cause(error: Any) -> str:
+    """Return the message of an error, and the condition under which a client gets it."""
+    message = error["message"].strip()
+    if error["code"] == SERVER_ERROR:
+        return "with the chain's own message, if the chain refuses the transaction or block."
+    if error["code"] == DISPATCH_ERROR:
+        condition = "if the method is not available to this client or on this node"
+    elif "args.size()" in message:
+        condition = "if the number of arguments is wrong"
+    elif "limit <=" in message:
+        condition = "if `limit` is too large"
+    else:
+        condition = "if the required plugin is not enabled"
+    return f"{condition}: `{message}`"
 
 
 def _default(parameter: Any) -> str:

@@ -110,7 +110,7 @@ def _refusals(method: Method) -> Iterator[tuple[int, str]]:
         for limit in _limits(parameter):
             yield CALL_ERROR, Refused(limit.text, condition=limit.refused_condition).message()
     if method.waits:
-        yield SERVER_ERROR, "The chain's refusal of the transaction or block"
+        yield SERVER_ERROR, "The chain refuses the transaction or block"
 
 
 def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
