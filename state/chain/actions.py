@@ -1,7 +1,7 @@
 """Automated actions: transactions queued by the chain itself, which a producer puts into the header of a block.
 
-A due required action must be in the next block; an optional action can be left out. Only the test build has actions, one example of
-each kind, without an effect. Source: operations.md §16; block-processing.md §3.24, §4.4.
+A due required action must be in the next block; an optional action can be left out. Only the reference's test build defines actions: one
+example of each kind, neither of which has an effect. Source: operations.md §16; block-processing.md §3.24, §4.4.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ Action = ExampleRequiredAction | ExampleOptionalAction
 
 
 def process_required_actions(state: State, block: SignedBlock) -> None:
-    """Apply the block's required actions, which must be the first of the queue, in queue order.
+    """Apply the required actions in a block's header. They must be the first actions of the queue, in queue order.
 
     A due action can be missing only if it doesn't fit into the part of the block reserved for required actions.
     """
@@ -56,7 +56,7 @@ def process_required_actions(state: State, block: SignedBlock) -> None:
     if pending is None or pending.execution_time > block.timestamp:
         return
     size += packed_size(state, RequiredAction, pending.action)
-    # The product wraps at 32 bits here; the producer's doesn't.
+    # The reference's product wraps at 32 bits here, but not in its block producer.
     props = state.props
     partition = props.maximum_block_size * props.required_actions_partition_percent % WORD32 // COIN_100_PERCENT
     require(
@@ -69,7 +69,10 @@ def process_required_actions(state: State, block: SignedBlock) -> None:
 
 
 def process_optional_actions(state: State, block: SignedBlock) -> None:
-    """Since hardfork 24: check the block's optional actions, and remove queued ones due by the last irreversible block's time."""
+    """Since hardfork 24: check the optional actions in a block's header, and remove queued optional actions that are too old.
+
+    An optional action is too old if it was due by the time of the last irreversible block.
+    """
     if state.hardfork < 24:
         return
     for action in listed(block, OPTIONAL_ACTIONS) if block.extensions else ():
@@ -99,10 +102,10 @@ def text_of(state: State, action: Action) -> str:
 
 
 def select_actions(state: State, when: int, size: int) -> tuple[Tagged, ...]:
-    """Return the header extensions with the due actions that fit into a block of `size` bytes so far.
+    """Return the header extensions that contain the due actions, as many as fit into a block that already has `size` bytes.
 
-    Actions are ordered by execution time, while applying a block expects queue order. With more than one action, the reference's
-    producer can therefore make blocks that it refuses itself; this producer does the same.
+    The actions are ordered by execution time, although applying a block requires queue order. With more than one action, the reference's
+    producer can therefore make blocks that the reference itself refuses. This producer does the same.
     """
     out = []
     for tag, kind, queue in (

@@ -67,7 +67,7 @@ STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (
     expire_escrow_ratification,  # 31
     process_decline_voting_rights,  # 32
     process_proposals,  # 33
-    # 34 and 35 generate automated actions, of which this version has none.
+    # Steps 34 and 35 generate automated actions. This version generates none.
     process_required_actions,  # 36
     process_optional_actions,  # 37
     process_hardforks,  # 38
@@ -102,7 +102,7 @@ def apply_beginning(state: State, block: SignedBlock, count: int, skip_flags: in
         state.set_props(current_witness=block.witness)  # 7
     process_header_extensions(state, block, witness)  # 8
     if state.hardfork >= 5:  # 9
-        # The version report of this block counts: it has just been stored.
+        # The version that this block reports is already stored, so this check includes it.
         require(
             witness.running_version >= state.hardforks.current_hardfork_version,
             "Block produced by witness that is not running current hardfork",
@@ -119,7 +119,7 @@ def apply_block(state: State, block: SignedBlock, skip_flags: int = Skip.NOTHING
     apply_beginning(state, block, len(block.transactions), skip_flags)
     here = state.position
     here.trx_in_block, here.op_in_trx, here.virtual_op = NO_TRANSACTION, 0, 0
-    # Up to here rules see the number and the time of the block before, from here on those of this one.
+    # Up to this point, rules see the number and time of the previous block, and from here on those of this block.
     update_global_data(state, block, skip_flags)  # 11
     for step in STEPS:
         step(state, block)
@@ -170,9 +170,9 @@ def require_header(state: State, block: SignedBlock, skip_flags: int) -> Witness
 
 
 def process_header_extensions(state: State, block: SignedBlock, witness: Witness) -> None:
-    """Store the witness's version report and hardfork vote.
+    """Store the version report and the hardfork vote of the witness.
 
-    Automated actions in the header are only allowed or refused here. Steps 36 and 37 apply them.
+    For automated actions in the header, this only checks whether blocks may contain any. Steps 36 and 37 apply them.
     """
     for extension in block.extensions:
         tag, value = split_tag(extension)

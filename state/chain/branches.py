@@ -1,7 +1,7 @@
-"""Checks on a fork block before it is stored: a scheduled witness can have signed it.
+"""Checks a fork block before it is stored. Only a block that a scheduled witness can have signed is accepted.
 
-A fork block can't be applied, because the state is that of another branch. The checks use the current state, the journal and the
-blocks of the fork. They never refuse a block that could be applied at its position. Source: block-processing.md §3.4.
+A fork block can't be applied, because the state is that of another branch. The checks use the current state, the journal and the blocks of
+the fork. They never refuse a block that could be applied at its position. Source: block-processing.md §3.4.
 """
 
 from collections import deque
@@ -28,8 +28,9 @@ RowT = TypeVar("RowT", bound=Row)
 class SignerHistory:
     """The signing keys and rounds of witnesses at each reversible block of the main branch.
 
-    They are read from the journal when a fork block first needs them. Each journal record is read once, so a call costs only the writes
-    since the last one. When it is called, the state must be that of the head block, without pending transactions.
+    This history is read from the journal when a fork block first needs it. Each journal record is read once, so the cost of a call depends
+    only on the number of writes since the previous call. During a call, the state must be that of the head block, without pending
+    transactions.
     """
 
     def __init__(self, state: State) -> None:
@@ -38,17 +39,18 @@ class SignerHistory:
         self._rounds = _FieldHistory(state.witness_schedules, "current_shuffled_witnesses")
 
     def undone(self, mark: int) -> None:
-        """Forget the journal records after the position `mark`. Call it when the journal is undone to there."""
+        """Forget the journal records after the position `mark`. Call this when the journal is undone to that position."""
         self._keys.undone(mark)
         self._rounds.undone(mark)
 
     def require(
         self, block: SignedBlock, parent_time: int, branch: list[BranchBlock], mark: int, skip_flags: int, has_changes: bool
     ) -> None:
-        """Refuse a block that can't be applied on its branch, with the checks and messages of applying it, in the same order.
+        """Refuse a block that can't be applied on its branch. The checks, their order and messages are those of applying the block.
 
         `branch` contains the blocks between the main branch and this block. `mark` is the journal position after the last common block, 0
-        if there is none. `has_changes` means that blocks have edits. These can change anything, so the slot's witness can't be predicted.
+        if there is none. `has_changes` means that some reversible blocks have state edits. An edit can change anything, so the witness of
+        the slot can't be predicted.
         """
         require_merkle_root(self._state, block, skip_flags)
         require(
@@ -72,8 +74,8 @@ class SignerHistory:
     def _keys_of(self, name: str, branch: list[BranchBlock], mark: int) -> set[bytes]:
         """Return every key that a witness can have at the end of a branch; none if the account can't be a witness.
 
-        These are its key where the branch begins, and those that operations of the branch give it. Whether these operations are
-        refused, and which of them is the last, is known only after applying them.
+        These are its key at the start of the branch, and every key that an operation of the branch sets. Which of these operations are
+        refused, and which one is the last, is known only after the branch is applied.
         """
         keys = {key for block in branch for owner, key in block.keys if owner == name}
         witness = self._state.witnesses.by_name.get(name)
@@ -86,10 +88,11 @@ class SignerHistory:
         return keys
 
     def _require_turn(self, block: SignedBlock, parent_time: int, branch: list[BranchBlock], mark: int) -> None:
-        """Refuse a block outside its witness's slot, if the round of its branch is known.
+        """Refuse a block that isn't in a slot of its witness, if the round of witnesses on its branch is known.
 
-        The round is known from the start of the branch to the block that computes the next round. Absolute slots advance with time
-        equally on every branch, so the block's slot follows from that of the head. Only block 1 counts from another time.
+        The round is known from the start of the branch up to the block that computes the next round. Absolute slot numbers advance with
+        time equally on every branch, so the block's slot number follows from that of the head. This is not checked on a branch that begins
+        with block 1, whose slots are counted from another time.
         """
         first = block.number - len(branch)
         slot = block.timestamp // COIN_BLOCK_INTERVAL - parent_time // COIN_BLOCK_INTERVAL
@@ -113,7 +116,7 @@ class SignerHistory:
 
 
 def keys_given(block: SignedBlock, codecs: Codecs) -> Iterator[tuple[str, bytes]]:
-    """Yield the signing keys that operations of a block give to witnesses, including operations that may be refused."""
+    """Yield the signing keys that a block's operations set, each with its witness. This includes operations that may be refused."""
     for trx in block.transactions:
         for operation in trx.operations:
             yield from _key_given(operation, codecs)

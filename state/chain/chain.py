@@ -32,9 +32,9 @@ class Chain:
 
     `started_at` is the number of the block whose snapshot the state was loaded from, 0 after a start from genesis.
 
-    `out_of_time` limits how long pending transactions are applied again or tried for a block. Once it returns True, the remaining ones
-    stay pending, unapplied. Listeners in `on_head_change` are called once per change of the head, after a branch is completely applied and
-    before pending transactions are applied again. A refused branch doesn't change the head.
+    `out_of_time` limits how long pending transactions are applied again or tried for a block. Once it returns True, the remaining
+    transactions stay pending without being applied. Listeners in `on_head_change` are called once per change of the head, after a branch is
+    completely applied and before pending transactions are applied again. A refused branch doesn't change the head.
     """
 
     def __init__(self, state: State, out_of_time: Callable[[], bool] = lambda: False) -> None:
@@ -84,7 +84,10 @@ class Chain:
     def start_at(
         self, block: SignedBlock | None, older: Callable[[int], bytes | None], *, is_changed_by_hand: bool, settled_edits: int = 0
     ) -> None:
-        """Resume from a loaded state: that after `block`, or genesis if None. `block` is irreversible; `older` finds earlier blocks."""
+        """Resume from a loaded state: the state after `block`, or at genesis if `block` is None.
+
+        `block` is irreversible. `older` finds earlier blocks.
+        """
         here, number = self.state.position, 0 if block is None else block.number
         here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = number, NO_TRANSACTION if block else 0, 0, 0
         self.main_branch.start_at(block, older)
@@ -120,7 +123,7 @@ class Chain:
     def restore(self, savepoint: Savepoint) -> None:
         """Return to a savepoint of this chain, even across irreversible blocks and a start from a snapshot.
 
-        Listeners get the restored blocks that are not on the current main branch as applied blocks.
+        The restored blocks that are not on the current main branch are reported to listeners as applied blocks.
         """
         now, then = self.branch(), savepoint.branch
         savepoint.state.restore()
@@ -150,7 +153,7 @@ class Chain:
         return None if header is None else header.timestamp
 
     def _operations_of(self, number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
-        """Return id and operations of a transaction on the main branch. It begins `size` bytes before the end of its block."""
+        """Return the id and the operations of a transaction on the main branch, which begins `size` bytes before the end of its block."""
         if number > self.irreversible:
             block = self.forks.on_main_branch(number)
             if block is None or index >= len(block.transactions):
@@ -163,9 +166,9 @@ class Chain:
     def push_block(self, block: SignedBlock, skip_flags: int = Skip.NOTHING) -> bool:
         """Push a block and return whether the chain switched to another branch. A refused block changes nothing.
 
-        The chain switches only to a longer branch, so of two blocks with the same number the first stays the head. A block of a
-        shorter or equally long branch is stored without being applied. `skip_flags` hold for every block and pending transaction that is
-        applied on the way.
+        The chain switches only to a longer branch, so of two blocks with the same number the first stays the head. A block of a shorter or
+        equally long branch is stored without being applied. `skip_flags` apply to every block and pending transaction that this call
+        applies.
         """
         undone = self.pool.undo()
         try:
@@ -229,9 +232,9 @@ class Chain:
     def edit(self, edit: StateEdit, skip_flags: int = Skip.NOTHING) -> None:
         """Apply a state edit as part of the head block. An edit that is refused or fails changes nothing.
 
-        The edit is stored under the block's id, and made at the end of each application of the block, in its undo session. It is
-        therefore undone with the block, and made again with it after a fork switch. The block's id doesn't change, since it includes
-        no state digest. `skip_flags` hold for the pending transactions, which are applied again.
+        The edit is stored under the block's id, and made at the end of each application of the block, in its undo session. It is therefore
+        undone with the block, and made again with it after a fork switch. The block's id doesn't change, since it includes no state digest.
+        `skip_flags` apply to the pending transactions, which are applied again.
         """
         head = self.head
         require(head is not None and head.previous != ZERO_ID, "the first block can't be changed", condition="head_block.previous")
@@ -239,7 +242,7 @@ class Chain:
         undone = self.pool.undo()
         try:
             self.sidecars.add_to_head(self.state, [edit], is_reversible=bool(self.main_branch.positions))
-            # Refused blocks can be valid after the change.
+            # Blocks that were refused before can be valid after the edit.
             self.forks.clear_refused()
             self.main_branch.store_irreversible(self.state.props.head_block_number)
             for listener in self.sidecars.on_added:
@@ -248,10 +251,10 @@ class Chain:
             self.pool.apply_again(undone, skip_flags)
 
     def plan_edits(self, block_id: bytes, edits: Iterable[StateEdit]) -> None:
-        """Add edits to be made when a block is applied, after edits planned earlier. A start that reapplies blocks needs this.
+        """Plan edits that are made when a block is applied, after any edits planned earlier. A start that applies blocks again needs this.
 
-        Edits of the head are made at once, except those that its snapshot includes. Edits of earlier irreversible blocks are already in
-        the state.
+        If the block is the head, its edits are made at once, except those that the loaded snapshot includes. Edits of earlier irreversible
+        blocks are already in the state.
         """
         if block_id != self.state.props.head_block_id:
             self.sidecars.add(block_id, edits)

@@ -31,7 +31,7 @@ class RowChange(Struct):
 
 
 class _Touched:
-    """A row written by a block: the kind of write, the values that the block replaced, and those replaced first after it."""
+    """A row that a block wrote: the kind of write, the values before the block, and the values that the first later write replaced."""
 
     __slots__ = ("before", "is_created", "is_removed", "later", "name", "row", "table")
 
@@ -81,7 +81,9 @@ def session_of(chain: Chain, number: int) -> tuple[int, int]:
 
 
 def tables_of(state: State) -> Iterator[tuple[str, Table[Any]]]:
-    """Yield all tables with their names. Names of plugin tables begin with the plugin's name. A table of two plugins is yielded twice."""
+    """Yield all tables with their names. Names of plugin tables begin with the plugin's name. A table that two plugins share is yielded
+    twice.
+    """
     yield from state.tables()
     for plugin, kept in state.plugins.items():
         for name, value in vars(kept).items():

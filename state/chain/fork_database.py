@@ -13,9 +13,9 @@ from state.protocol.errors import ChainError, UnlinkableBlock, require
 from state.protocol.transaction import ZERO_ID, SignedBlock, Wire
 
 SIZE_AT_START = 1024
-# Fork blocks of one witness at one height, refused ones included. An honest witness signs one block per height, or two after it
-# switched branches. Anybody can encode a block's signature in four ways, each with another block id. With a common bound for all
-# witnesses, one of them could use up the others' room.
+# Fork blocks of one witness at one height, refused ones included. An honest witness signs one block per height, or two after it switched
+# branches. Anybody can encode a block's signature in four ways, each of which results in another block id. If all witnesses shared one
+# limit, a single witness could use it up.
 SIBLINGS_MAX = 8
 # All fork blocks together. A fork of half a day with blocks of usual size (20 KB) fits.
 BRANCHES_BYTES_MAX = 256 * 1024**2
@@ -73,7 +73,7 @@ class ForkDatabase:
         return len(self._main) + len(self._others)
 
     def copy(self) -> "ForkDatabase":
-        """Return an independent tree of the same blocks."""
+        """Return an independent fork database with the same blocks."""
         other = ForkDatabase(self._wire)
         other.head, other.size_max, other.bytes_used = self.head, self.size_max, self.bytes_used
         other._main, other._main_by_id = self._main.copy(), self._main_by_id.copy()
@@ -136,7 +136,7 @@ class ForkDatabase:
     # -------------------------------------------------------------- other branches
 
     def is_known(self, block: SignedBlock) -> bool:
-        """Return whether a block is in the tree. Refuse a block that is too old, or whose parent is missing."""
+        """Return whether the fork database contains a block. Refuse a block that is too old, or whose parent is missing."""
         if self.head is not None:
             require(
                 block.number > max(0, self.head.number - self.size_max),
@@ -161,7 +161,7 @@ class ForkDatabase:
         return found
 
     def require_room(self, block: SignedBlock, is_kept: bool = True) -> None:
-        """Refuse a fork block for which there is no room. `is_kept` means that it stays a fork block."""
+        """Refuse a fork block for which there is no room. `is_kept` means that the block is going to stay a fork block."""
         require(
             self._siblings[block.number, block.witness] < SIBLINGS_MAX,
             "there are already ${n} fork blocks with number ${number} of witness ${witness}",
@@ -178,7 +178,7 @@ class ForkDatabase:
         )
 
     def add_fork_block(self, block: SignedBlock, keys: Iterable[tuple[str, bytes]]) -> None:
-        """Store a fork block, with the keys that it gives to witnesses."""
+        """Store a fork block, with the signing keys that its operations set for witnesses."""
         if block.id in self._others:
             return
         packed = self._wire.pack_block(block)

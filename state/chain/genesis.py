@@ -40,13 +40,13 @@ def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: 
 
 
 def create_reference_accounts(state: State) -> None:
-    """Insert the accounts that every chain of this family has, in the order of their ids, on which rules depend."""
+    """Insert the accounts that every chain of this family has. Their order determines their ids, on which rules depend."""
     spec = state.spec
     for name in (constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT):
         state.accounts.insert(Account(name=name))
         state.account_authorities.insert(AccountAuthority(account=name, owner=CLOSED, active=CLOSED, posting=OPEN))
     if spec.constants.TREASURY_AT_GENESIS:
-        # Hardfork 21 inserts its authority. Looking that up before is refused.
+        # Hardfork 21 inserts this account's authority. Until then a lookup of the authority is refused.
         state.accounts.insert(Account(name=spec.treasury))
     state.accounts.insert(Account(name=constants.COIN_TEMP_ACCOUNT))
     state.account_authorities.insert(AccountAuthority(account=constants.COIN_TEMP_ACCOUNT, owner=OPEN, active=OPEN, posting=OPEN))

@@ -1,7 +1,7 @@
 """Hardforks: when each is applied, and its one-time changes to the state. Source: block-processing.md §3.26, §3.27.
 
-Changed rules are where the rules are, as `if state.hardfork < N`. A new hardfork with one-time changes needs a function here and an
-entry in CHANGES.
+A rule that a hardfork changed is written where the rule is applied, as `if state.hardfork < N`. A new hardfork with one-time changes needs
+a function here and an entry in CHANGES.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def genesis_hardforks(state: State, block: SignedBlock) -> None:
 
 
 def set_witness_versions(state: State, number: int) -> None:
-    """Store on every witness that it runs this hardfork's version and has voted for it.
+    """Record for every witness that it runs this hardfork's version and has voted for the hardfork.
 
     Otherwise the first blocks would be refused, because their witnesses have not reported a version yet.
     """
@@ -81,7 +81,7 @@ def process_hardforks(state: State, block: SignedBlock) -> None:
 def set_hardfork(state: State, number: int, apply_now: bool) -> None:
     """Schedule every hardfork up to `number` for the next block, or apply it now.
 
-    For the first five, this changes their times, which are not in the journal and not undone.
+    For the first five hardforks, this changes their times. The journal doesn't record these times, so undoing doesn't restore them.
     """
     versions = state.spec.hardfork_versions
     for i in range(state.hardfork + 1, min(number, len(versions) - 1) + 1):
@@ -94,7 +94,7 @@ def set_hardfork(state: State, number: int, apply_now: bool) -> None:
 
 
 def apply_hardfork(state: State, number: int) -> None:
-    """Make the changes of one hardfork, then record it as applied. Its rules apply only after its changes."""
+    """Make the one-time changes of a hardfork, then record it as applied. Its rules are therefore not in force during the changes."""
     notice = Hardfork(hardfork_id=number)
     announce(state, notice)
     change = CHANGES.get(number)
@@ -115,7 +115,7 @@ def apply_hardfork(state: State, number: int) -> None:
 
 
 def split_vesting(state: State) -> None:
-    """Hardfork 1: multiply all VESTS by a million, in all rows that count them.
+    """Hardfork 1: multiply all VESTS by a million, in all rows that contain an amount of them.
 
     Power-down rates are recomputed and are at least 1, even for accounts that don't power down: a mistake that the chain has kept. An
     amount beyond 64 bits refuses the block, which halts the chain.
@@ -162,7 +162,7 @@ def recount_witness_votes(state: State) -> None:
 
 
 def recount_voted(state: State, only_with_proxy: bool) -> None:
-    """Recount the witnesses that each account votes for. `only_with_proxy` sets 0 for accounts without a proxy."""
+    """Recount the witnesses that each account votes for. With `only_with_proxy`, the count of accounts without a proxy is set to 0."""
     for account in list(state.accounts):
         count = 0
         if not only_with_proxy or account.proxy:
@@ -211,7 +211,7 @@ def recompute_liquidity_weights(state: State) -> None:
 
 
 def reschedule_payouts(state: State) -> None:
-    """Hardfork 12: set the times of roots' first or second payouts, and close the posting authority of special accounts."""
+    """Hardfork 12: set the time of each root comment's first or second payout, and lock the posting authority of special accounts."""
     window, second = state.spec.constants.COIN_CASHOUT_WINDOW_SECONDS_PRE_HF17, state.spec.constants.COIN_SECOND_CASHOUT_WINDOW
     for root in list(state.comments.by_parent.equal("")):
         if root.last_payout > 0:

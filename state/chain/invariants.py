@@ -1,7 +1,7 @@
 """Invariants of every state: supplies, the vesting fund, witness votes, and the counters in account rows.
 
-The checks of supplies and of the total vote weight are the reference's `validate_invariants`. The others compare redundant rows. A
-violation is a bug in coind, not bad input.
+The checks of supplies and of the total vote weight are the reference's `validate_invariants`. The other checks compare numbers that are
+stored redundantly. A violation is a bug in coind, not bad input.
 """
 
 from collections import Counter, defaultdict
@@ -64,8 +64,8 @@ def check_supplies(state: State) -> None:
 def check_votes(state: State) -> None:
     """Compare the weight of all votes with the VESTS, and each witness's votes with the weight of its voters."""
     weights = 0
-    # The weight of an account with a proxy is part of the proxy's proxied votes, except the weight from four proxies away. That is
-    # not passed on, so it is counted here.
+    # The weight of an account with a proxy is part of the proxy's proxied votes, except the weight that it receives from four proxies away.
+    # That weight is not passed on, so it is counted here.
     for account in state.accounts:
         weights += account.proxied_vsf_votes[3] if account.proxy else account.witness_vote_weight
     equal("weight of all votes", state.props.total_vesting_shares, weights)

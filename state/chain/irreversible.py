@@ -61,25 +61,31 @@ class IrreversibleBlocks:
         return None if packed is None else self._wire.unpack_header(packed)
 
     def operations_of(self, number: int, size: int) -> tuple[bytes, tuple[Any, ...]]:
-        """Return id and operations of a transaction in an irreversible block. It begins `size` bytes before the block's end."""
+        """Return the id and the operations of a transaction in an irreversible block, which begins `size` bytes before the block's end."""
         packed = self.packed(number)
         if packed is None:
             raise missing(number)
         return self._wire.unpack_operations(packed[-size:])
 
     def add(self, block: SignedBlock, *, is_in_log: bool) -> None:
-        """Add a block that has become irreversible. If the log has it, it has all earlier blocks, so none is held."""
+        """Add a block that has become irreversible.
+
+        If the log contains it (`is_in_log`), the log also contains all earlier blocks, so no block is held in memory.
+        """
         if is_in_log:
             self.base = block.number
         else:
             self.blocks_in_memory.append(self._wire.pack_block(block))
 
     def attach_log(self, find: Find, stored: Callable[[], int]) -> None:
-        """Attach a log, so that blocks in it are not held. `stored` returns its block count, 0 once it no longer follows the chain."""
+        """Attach a log, so that blocks in it are not held in memory.
+
+        `stored` returns the number of blocks in the log, or 0 once the log no longer follows the chain.
+        """
         self._in_log = find, stored
 
     def start_at(self, base: int, find: Find, held: list[bytes]) -> None:
-        """Replace all blocks with these."""
+        """Replace all blocks: `find` finds the first `base` blocks, and `held` contains the blocks after them."""
         self.base, self.find, self.blocks_in_memory = base, find, held
 
     def drop_logged_blocks(self, parent: int) -> int:
@@ -113,7 +119,7 @@ class IrreversibleBlocks:
 
     @contextmanager
     def without_log(self) -> Iterator[None]:
-        """Hold new blocks as bytes inside this context: the log gets them only at its end."""
+        """Hold new blocks as bytes inside this context, because the log receives them only when the context ends."""
         self._is_log_asked = False
         try:
             yield
@@ -121,9 +127,9 @@ class IrreversibleBlocks:
             self._is_log_asked = True
 
     def call(self, listeners: Iterable[HeadChangeListener], change: HeadChange, same: int) -> None:
-        """Call the listeners of a head change that leaves the irreversible blocks after block `same`. One of them cuts the log.
+        """Call the listeners of a head change that replaces the irreversible blocks after block `same`.
 
-        Copies of the branch save these blocks first, because the log won't have them any more.
+        One of the listeners truncates the log. Copies of the branch therefore save the blocks that the log is about to lose.
         """
         for branch in list(self._branches):
             branch.save(same)

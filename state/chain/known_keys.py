@@ -60,8 +60,8 @@ def signed_transaction(
 ) -> SignedTransaction:
     """Return a transaction of these operations, signed with the fewest sufficient keys. It refers to the last irreversible block.
 
-    `secrets` maps public keys to secrets. The expiration is the latest allowed, less `waiting` seconds. If an equal transaction has been
-    accepted, the expiration is reduced second by second until the transaction is new.
+    `secrets` maps public keys to secrets. The expiration is `waiting` seconds before the latest one allowed. If an equal transaction has
+    been accepted, the expiration is reduced second by second until the transaction is new.
     """
     trx = SignedTransaction(operations=operations, expiration=state.head_time + COIN_MAX_TIME_UNTIL_EXPIRATION)
     number = state.props.last_irreversible_block_num

@@ -1,6 +1,6 @@
-"""The main branch of a chain: applies its blocks on the state, undoes them, and switches to longer branches.
+"""The main branch of a chain: applies its blocks to the state, undoes them, and switches to longer branches.
 
-The pending transactions must be undone before. Source: block-processing.md §2.4-§2.7, §4.3, §4.4, §6.4.
+Callers must undo the pending transactions before they change the main branch. Source: block-processing.md §2.4-§2.7, §4.3, §4.4, §6.4.
 """
 
 from collections import deque
@@ -24,8 +24,8 @@ from state.tables import State
 class MainBranch:
     """The blocks of the main branch and the fork database.
 
-    All undo sessions are positions in one journal. `positions` has, per reversible block, oldest first: its number, the position before
-    it, and the skip flags it was applied with.
+    All undo sessions are positions in one journal. `positions` contains for each reversible block, oldest first, its number, the journal
+    position before it, and the skip flags with which it was applied.
     """
 
     def __init__(self, state: State, pool: PendingPool) -> None:
@@ -43,7 +43,10 @@ class MainBranch:
         return self.forks.get(self.state.props.head_block_id)
 
     def start_at(self, block: SignedBlock | None, older: Callable[[int], bytes | None]) -> None:
-        """Resume from a loaded state: that after `block`, or genesis if None. `block` is irreversible; `older` finds earlier blocks."""
+        """Resume from a loaded state: the state after `block`, or at genesis if `block` is None.
+
+        `block` is irreversible. `older` finds earlier blocks.
+        """
         number = 0 if block is None else block.number
         self.forks, self._signers = ForkDatabase(self.state.wire), SignerHistory(self.state)
         self.irreversible_blocks.start_at(max(0, number - 1), older, [] if block is None else [self.state.wire.pack_block(block)])
@@ -72,13 +75,13 @@ class MainBranch:
 
     def _extend(self, block: SignedBlock, skip_flags: int) -> None:
         """Apply a block that follows the head."""
-        # First in the fork database, because rules look up the times of blocks.
+        # The fork database must contain the block first, because rules look up the times of blocks in it.
         self.forks.push_head(block)
         try:
             self._apply(block, skip_flags)
         except BaseException:
             self.forks.pop_head()
-            # It can also be stored as a popped block.
+            # If the same block was popped before, it is also stored as a fork block.
             self.sidecars.forget(self.forks.drop(block.id))
             raise
         self.forks.release(block.id)
@@ -116,8 +119,8 @@ class MainBranch:
     def _apply(self, block: SignedBlock, skip_flags: int) -> None:
         """Apply a block and its edits on top of the head as one undo session.
 
-        A refused block is undone. The journal doesn't cover the coordinates of the last operation and the times of the first hardforks,
-        which the hardforks of genesis set, so these are restored explicitly.
+        A refused block is undone. The journal doesn't include the coordinates of the last operation, nor the times of the first hardforks,
+        which block 1 can set. Both are therefore restored explicitly.
         """
         journal = self.state.journal
         mark = journal.position()
@@ -135,7 +138,7 @@ class MainBranch:
         self.positions.append((block.number, mark, skip_flags))
 
     def _finish(self, change: HeadChange) -> None:
-        """Make blocks irreversible that are due, and call the listeners of the head change.
+        """Make due blocks irreversible, and call the listeners of the head change.
 
         Both happen only after the whole change: while a later block of a branch can be refused, the old branch must be restorable.
         """
@@ -218,7 +221,7 @@ class MainBranch:
                 self._apply(old.block, old.skip | TRUSTED)
                 waiting.pop()
         except BaseException:
-            # An internal error. Listeners must learn the new head in any case.
+            # This is an internal error. Listeners must be called with the new head all the same.
             if self.forks.head is not None and self.forks.head.id != self.state.props.head_block_id:
                 self.forks.pop_head()
             for listener in self.on_head_change:

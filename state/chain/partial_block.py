@@ -9,10 +9,10 @@ from state.protocol.transaction import SignedBlock
 
 
 def apply_partial_block(chain: Chain, block: SignedBlock, count: int, skip_flags: int = Skip.NOTHING) -> None:
-    """Apply the header and the first `count` transactions of the block after the head as pending changes.
+    """Apply the header and the first `count` transactions of the block that follows the head, as pending changes.
 
-    The result is the state in which the block's next transaction is applied. The head is still the parent, and the block's steps, such
-    as payouts, are not applied. The next block undoes it like all pending changes. A refusal leaves nothing pending.
+    The result is the state in which the block's next transaction is applied. The head is still the parent, and the block's steps, such as
+    payouts, are not applied. The next block undoes these changes like all pending ones. A refusal leaves nothing pending.
     """
     have = len(block.transactions)
     require(0 <= count <= have, "block ${block} has ${have} transactions", condition="count <= size", block=block.number, have=have)
@@ -23,5 +23,5 @@ def apply_partial_block(chain: Chain, block: SignedBlock, count: int, skip_flags
     except BaseException:
         chain.state.journal.undo(position)
         raise
-    # They were not checked as pending transactions, which can be refused for other reasons.
+    # These transactions replace the pending ones without the checks of pushed transactions, which refuse more than those of a block.
     chain.pool.replace(Pending(block.transactions[:count]), position)

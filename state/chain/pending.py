@@ -1,4 +1,4 @@
-"""Pending transactions: their memory, the accounts they count for, and their order in a block.
+"""Pending transactions: their memory, the accounts that they are charged to, and their order in a block.
 
 An account can't crowd others out. It can use as much memory as remains free, and a small reserve when nothing is free. If not all
 transactions fit into the next block, the account with the smallest share of the block comes first.
@@ -14,8 +14,8 @@ from state.protocol.transaction import SignedTransaction
 from state.protocol.work import BLOCK_UNITS_MAX
 
 PENDING_SIZE_MAX = 128 * 2**20  # bytes of memory, as `held_by` estimates them
-# The reserve beyond that, in bytes, and how much an account can hold to use it. An account at its limit leaves half of the free memory,
-# so about twenty accounts leave nothing.
+# The size of the additional reserve, and the total memory up to which an account can use the reserve, in bytes. An account can hold as much
+# as it leaves free, so about twenty accounts at this limit leave nothing free.
 KEPT_SIZE, LITTLE_SIZE = 16 * 2**20, 16 * 2**10
 OPERATION_SIZE = 650  # bytes of memory of an operation and its effects
 POSTPONED_MAX = 5  # transactions of one account; the reference has this limit for all accounts together
@@ -60,7 +60,10 @@ class Pending(Sequence[SignedTransaction]):
         return self.size + size <= PENDING_SIZE_MAX + KEPT_SIZE
 
     def require_room(self, trx: SignedTransaction) -> HeldSizes:
-        """Return a transaction's memory and account. Refuse it if the account would exceed the free memory and can't use the reserve."""
+        """Return a transaction's memory, and the account that it is charged to.
+
+        Refuse the transaction if the account would hold more than the free memory and can't use the reserve.
+        """
         size, account = held_by(trx)
         held = self._sizes.get(account, 0) + size
         free = PENDING_SIZE_MAX - self.size - size
@@ -80,8 +83,9 @@ class Pending(Sequence[SignedTransaction]):
 class FairOrder:
     """Order of transactions for a block that can't include all of them.
 
-    The next transaction is the oldest of the account with the smallest share of the block. A transaction that is not taken (it doesn't
-    fit, or is refused) adds nothing to the share. An account with more than POSTPONED_MAX of these is left out, which bounds the work.
+    The next transaction is the oldest of the account with the smallest share of the block. A transaction that is not taken, because it
+    doesn't fit or is refused, adds nothing to the share. An account with more than POSTPONED_MAX such transactions is skipped from then on,
+    which bounds the work.
     """
 
     def __init__(self, transactions: Iterable[SignedTransaction], room: int) -> None:
@@ -115,12 +119,15 @@ class FairOrder:
 
 
 def held_by(trx: SignedTransaction) -> HeldSizes:
-    """Return the estimated memory of a pending transaction with its effects, in bytes, and the account that it counts for."""
+    """Return the estimated memory of a pending transaction with its effects, in bytes, and the account that it is charged to."""
     return 5 * trx.size // 2 + OPERATION_SIZE * len(trx.operations), first_signer(trx)
 
 
 def first_signer(trx: SignedTransaction) -> str:
-    """Return the account that a transaction counts for: the alphabetically first one whose authority its first operation needs, or ""."""
+    """Return the account that a transaction is charged to.
+
+    This is the alphabetically first account whose authority the first operation needs, or "" if there is none.
+    """
     operation = trx.operations[0] if trx.operations else None
     if operation is None:
         return ""

@@ -34,8 +34,8 @@ CHECKED_AT_HEAD = (
     | Skip.MERKLE_CHECK
     | Skip.TAPOS_CHECK
 )
-# Operations that can pass a push and be refused in a block: they depend on the block's producer, or do less when pushed. For all
-# others, pushing has been at least as strict as a block since hardfork 21.
+# Operations that can be accepted when they are pushed but refused in a block, because they depend on the block's producer or do less when
+# pushed. For all other operations, the checks of a push have been at least as strict as those of a block since hardfork 21.
 BY_PRODUCER: frozenset[type[Operation]] = frozenset((ClaimAccount, Pow, Pow2, SmtCreate))
 POOL_IS_STRICT_SINCE = 21
 SECRETS_KEPT_MAX = 64
@@ -68,8 +68,8 @@ def assemble_block(
         )
     block = SignedBlock(previous=state.props.head_block_id, timestamp=when, witness=name, extensions=header_extensions(state, witness))
     wire = state.wire
-    # The block is sealed up to twice and then signed. The size of the empty block decides how many transactions fit, the transactions
-    # determine the merkle root and the digest, and the id includes the signature.
+    # `seal_block` runs up to twice before the block is signed. The size of the empty block decides how many transactions fit, the
+    # transactions determine the merkle root and the digest, and the id includes the signature.
     size = wire.seal_block(block).size + COUNT_SIZE
     if waiting and are_tried and all_selectable(state, waiting, when, size):
         block.transactions = tuple(waiting)
@@ -117,7 +117,7 @@ def header_extensions(state: State, witness: Witness) -> tuple[Tagged, ...]:
 def all_selectable(state: State, waiting: Sequence[SignedTransaction], when: int, size: int) -> bool:
     """Whether `select_transactions` would take all these transactions, which have been applied on the head.
 
-    This saves applying and undoing them again, which takes as long as the block itself.
+    If so, they need not be undone and applied again, which takes as long as applying the block.
     """
     return (
         state.hardfork >= POOL_IS_STRICT_SINCE
@@ -150,9 +150,9 @@ def select_transactions(
     skip_flags: int = Skip.NOTHING,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> tuple[SignedTransaction, ...]:
-    """Return the transactions that apply on the head and fit into a block's size and this node's work limit.
+    """Return the transactions that can be applied on the head and fit into a block's size and this node's work limit.
 
-    If all fit, they keep their order of arrival; else the order is fair (`FairOrder`). Once time is up, the first refused transaction
+    If all fit, they keep their order of arrival. Otherwise the order is fair (`FairOrder`). Once time is up, the first refused transaction
     ends the selection, since any number of transactions can depend on one that doesn't fit. Soft rules are not checked.
     """
     waiting = [trx for trx in waiting if trx.expiration >= when]

@@ -1,7 +1,7 @@
-"""Checkpoints: copies of the whole state and of the main branch, to which a chain can return.
+"""Savepoints: copies of the whole state and of the main branch, to which a chain can return.
 
-The journal can't undo irreversible blocks, and undoing takes time proportional to the writes since. Restoring a copy depends only on
-the size of the state. Rows are copied by functions in C.
+The journal can't undo irreversible blocks, and undoing takes time proportional to the writes since. The time to restore a copy depends only
+on the size of the state. Rows are copied by functions in C.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -54,9 +54,10 @@ class StateCopy:
 
 
 class BranchCopy(Struct, frozen=True, eq=False, weakref=True):
-    """A copy of a chain's main branch: `base` blocks found by `older`, then `count` as bytes, then those of the fork database.
+    """A copy of a chain's main branch. `older` finds the first `base` blocks.
 
-    `saved` has those of the `base` blocks that `older` no longer finds, because the chain has left the branch.
+    The next `count` blocks are held as bytes, and the last ones are in the fork database. `saved` contains those of the first `base` blocks
+    that `older` no longer finds, because the chain has left the branch.
     """
 
     base: int
@@ -82,7 +83,7 @@ class BranchCopy(Struct, frozen=True, eq=False, weakref=True):
         return block
 
     def is_same(self, other: "BranchCopy", number: int, wire: Wire) -> bool:
-        """Whether another branch has the same block with this number."""
+        """Whether this branch and another one have the same block at this number."""
         mine, theirs = self.forks.on_main_branch(number), other.forks.on_main_branch(number)
         if mine is not None and theirs is not None:
             return mine.id == theirs.id

@@ -1,4 +1,7 @@
-"""Block sidecars: data of blocks that isn't in them, namely state edits and transactions accepted through impersonation."""
+"""Block sidecars: data that belongs to a block but isn't part of it.
+
+These are state edits, and the positions of transactions that were accepted through impersonation.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -21,12 +24,12 @@ _DECODER = msgspec.msgpack.Decoder(tuple[dict[bytes, tuple[WRITTEN, ...]], dict[
 class BlockSidecars:
     """The edits of each block and the positions of its transactions accepted through impersonation, by block id.
 
-    `is_changed_by_hand` is whether edits have changed the state since genesis; a replay of the blocks alone doesn't reproduce them.
+    `is_changed_by_hand` is whether edits have changed the state since genesis, so that a replay of the blocks alone doesn't reproduce it.
     `irreversible_edits` is the number of edits of the last irreversible block.
 
     Irreversible blocks are included; blocks that can't be applied again are forgotten. `on_added` is called when an edit is added to a
     block, not when the block and its edits are applied again. `on_dropped` gets the ids of popped blocks that lost their edits.
-    `on_restored` gets the number of the first block whose edits changed in another way.
+    `on_restored` gets the number of the first block whose edits changed for any other reason.
     """
 
     def __init__(self) -> None:
@@ -54,8 +57,8 @@ class BlockSidecars:
     def add_to_head(self, state: State, edits: Iterable[StateEdit], *, is_reversible: bool, are_known: bool = False) -> None:
         """Make edits on the state after the head block, and add them to the block without calling listeners.
 
-        `is_reversible` is whether the block is. With `are_known`, the state of an irreversible block already includes the first ones:
-        as many as its snapshot counts.
+        `is_reversible` is whether the head block is reversible. With `are_known`, the state of an irreversible head block already includes
+        as many of the first edits as its snapshot counts.
         """
         head_id, added = state.props.head_block_id, tuple(edits)
         made = len(self.edits_of(head_id)) if is_reversible else self.irreversible_edits
@@ -101,7 +104,7 @@ class BlockSidecars:
         self.compare(before)
 
     def compare(self, before: Edits) -> None:
-        """Call `on_restored` if the edits differ from those before."""
+        """Call `on_restored` if the current edits differ from `before`."""
         now = self.edits
         if changed := [block_id for block_id in (*before, *now) if before.get(block_id) != now.get(block_id)]:
             for listener in self.on_restored:

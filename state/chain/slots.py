@@ -5,7 +5,7 @@ from state.tables import State
 
 
 def slot_time(state: State, slot: int) -> int:
-    """Return the start time of a slot, counted from the head block. Slot 0 is in the past and has time 0."""
+    """Return the start time of a slot, counted from the head block. Slot 0 means the past, and its time is 0."""
     if slot == 0:
         return 0
     props = state.props
@@ -15,7 +15,7 @@ def slot_time(state: State, slot: int) -> int:
 
 
 def slot_at_time(state: State, time: int) -> int:
-    """Return the slot of a time, counted from the head block; 0 if the next slot hasn't begun."""
+    """Return the slot that contains a time, counted from the head block; 0 if the time is before the first slot."""
     first = slot_time(state, 1)
     return 0 if time < first else (time - first) // COIN_BLOCK_INTERVAL + 1
 
@@ -23,7 +23,7 @@ def slot_at_time(state: State, time: int) -> int:
 def scheduled_witness(state: State, slot: int) -> str:
     """Return the witness scheduled for a slot.
 
-    The position in the round follows from the absolute slot, missed slots included, while the round changes every 21 blocks.
+    The absolute slot number, which includes missed slots, determines the position in the round. A new round is computed every 21 blocks.
     """
     schedule = state.schedule
     return schedule.current_shuffled_witnesses[(state.props.current_aslot + slot) % schedule.num_scheduled_witnesses]

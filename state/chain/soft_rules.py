@@ -18,7 +18,8 @@ from state.tables import State
 BENEFICIARIES_MAX = 8
 CUSTOM_OPERATIONS_MAX = 5  # per account, from one block to the next
 ROLES = ("owner", "active", "posting")
-# Work units to try a memo as a password, which derives a key for each role, and letters per unit to parse it as an extended private key.
+# Work units for trying a memo as a password, which derives a key for each role. Then the number of characters that are parsed as an
+# extended private key per work unit.
 MEMO_UNITS, MEMO_CHARACTERS_PER_UNIT = 7, 30
 
 
@@ -42,7 +43,7 @@ class CustomCounts(Table[CustomCount]):
 def install_soft_rules(state: State) -> None:
     """Register the soft rules as listeners of the state."""
     counts = CustomCounts(state.journal)
-    # A savepoint copies the table, because its pending transactions have journal records of it, undone before the next block.
+    # The table is part of a savepoint, because its pending transactions have journal records for the table, undone before the next block.
     state.keepers.append(counts.copying)
 
     def count(state: State, operation: Custom | CustomJson | CustomBinary) -> None:
@@ -76,7 +77,7 @@ def require_no_key(state: State, operation: Transfer | TransferToSavings | Trans
 
 
 def public_keys_from_memo(name: str, memo: str) -> set[bytes]:
-    """Return the public keys of a memo, taken as a password for each role and as an extended private key.
+    """Return the public keys that a memo leads to, as the password of each role's key and as an extended private key.
 
     A plain private key (WIF) isn't tried: the reference parses only the extended form here.
     """

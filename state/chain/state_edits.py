@@ -1,7 +1,7 @@
 """State edits: changes of a test chain's state that no operation makes, as Structs that can be written to files.
 
-An edit belongs to a block (`Chain.edit`). Each application of the block ends with its edits, and undoing the block undoes them.
-Edits preserve the invariants of state/chain/invariants.py (supplies, totals, vote weights). They create and destroy money.
+An edit belongs to a block (`Chain.edit`). Each application of the block ends with its edits, and undoing the block undoes them. Edits can
+create and destroy money, but preserve the invariants of state/chain/invariants.py (supplies, totals, vote weights).
 """
 
 from typing import Literal
@@ -204,7 +204,7 @@ def change_vests(state: State, account: Account, delta: int) -> None:
     props = state.props
     coin = vests_to_coin(state, delta) if delta > 0 else -min(vests_to_coin(state, -delta), props.total_vesting_fund_coin)
     if state.hardfork >= 20:
-        # Before the balance changes, because manabars regenerate up to now by the previous VESTS.
+        # The bars are updated before the balance changes, because up to now they have regenerated with the previous VESTS.
         update_manabar(state, account, delta)
     if delta < 0:
         # First, so that witnesses never have more votes than there are VESTS.

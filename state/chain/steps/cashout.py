@@ -52,8 +52,8 @@ def process_comment_cashout(state: State, block: SignedBlock) -> None:
 def pay_from_fund(state: State, fund: RewardFund) -> None:
     """Decay the claims, add those of the due comments, and pay these comments.
 
-    The claims are added before the first payout, and the balance is reduced after the last one. All comments of a block are therefore
-    paid by the same balance and sum, whatever their order.
+    The claims are added before the first payout, and the balance is reduced after the last one. All comments of a block are therefore paid
+    from the same balance and sum, whatever their order.
     """
     now = state.head_time
     claims = decayed(state, fund)
@@ -72,11 +72,11 @@ def pay_from_fund(state: State, fund: RewardFund) -> None:
 
 
 def decayed(state: State, fund: RewardFund) -> int:
-    """Return the claims on a fund at head time: they decay by the time since the last block, divided by 15 days.
+    """Return the claims on a fund at head time. Each block reduces them by the time since the last block, divided by 15 days.
 
-    The reference's arithmetic is unsigned. A gap of more than 15 days between two blocks subtracts more than all claims, and the
-    result wraps at 128 bits to a huge number, so that comments are paid nothing for a long time. This happens only on test chains
-    that jump in time.
+    The reference's arithmetic is unsigned. A gap of more than 15 days between two blocks subtracts more than all claims, and the result
+    wraps at 128 bits to a huge number, so that comments are paid nothing for a long time. This happens only on test chains that jump in
+    time.
     """
     # Before hardfork 19 the period was 30 days.
     period = constants.COIN_RECENT_RSHARES_DECAY_TIME_HF19 if state.hardfork >= 19 else constants.COIN_RECENT_RSHARES_DECAY_TIME_HF17
@@ -125,7 +125,7 @@ def cash_out(state: State, comment: Comment, pool: RewardPool) -> int:
         if payout > 0:
             claimed, changes["author_rewards"] = pay(state, comment, payout, pool.curation_percent)
         if state.hardfork < 17:
-            # Before hardfork 17 the global properties had the claims of all comments.
+            # Before hardfork 17 the global properties contained the sum of all comments' claims.
             adjust_claims(state, comment.net_rshares, 0)
         # Negative rshares stay, and count against a later payout, which exists only before hardfork 17.
         changes["net_rshares"] = 0
@@ -187,8 +187,8 @@ def mark_votes(state: State, comment: Comment) -> None:
 def pay(state: State, comment: Comment, payout: int, curation_percent: int) -> tuple[int, int]:
     """Divide a payout. Return the part that was paid, and the comment's new total of author rewards.
 
-    Curators are paid first, then beneficiaries, each with a percentage of the author's whole part, then the author with the rest. The
-    order is that of the virtual operations, and determines the price at which each vesting part is converted.
+    Curators are paid first. Each beneficiary then gets a percentage of what remains, and the author gets the rest. This is the order of the
+    virtual operations, and it determines the price at which each vesting part is converted.
     """
     curation = payout * curation_percent // constants.COIN_100_PERCENT
     paid, unclaimed = pay_curators(state, comment, curation)
@@ -271,7 +271,10 @@ def pay_beneficiary(state: State, comment: Comment, name: str, part: int) -> Non
 
 
 def pay_author(state: State, comment: Comment, tokens: int, curation: int, given_away: int) -> None:
-    """Pay the author's part, up to half of it in SBD, and update the comment's payout totals."""
+    """Pay the author's part, up to half of it in SBD, and update the comment's payout totals.
+
+    `curation` and `given_away` are the COIN that curators and beneficiaries have been paid.
+    """
     author = state.account(comment.author)
     half = share(tokens * comment.percent_coin_dollars) // 20000
     vesting = tokens - half

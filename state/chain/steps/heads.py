@@ -85,7 +85,7 @@ def shut_down(state: State, names: list[str], missed: int) -> None:
 
 
 def reserve_ratio(state: State, block: SignedBlock) -> dict[str, int]:
-    """Return the changes of three properties of release 0.20.2 that old clients still read. No rule uses them."""
+    """Return the new values of three global properties of release 0.20.2, which old clients still read. No rule uses them."""
     props = state.props
     average = (99 * props.average_block_size + block.size) // 100
     changes = {"average_block_size": average}
@@ -108,9 +108,10 @@ def update_signing_witness(state: State, block: SignedBlock) -> None:
 
 
 def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
-    """Advance the last irreversible block: 21 blocks before the head in the first 30 days, later by confirmations.
+    """Advance the last irreversible block.
 
-    A witness confirms all blocks up to its last produced one. A block is irreversible once three quarters of the round confirmed it.
+    In the first 30 days it is the block 21 blocks before the head, and later it depends on confirmations. A witness confirms all blocks up
+    to its last produced one. A block is irreversible once three quarters of the round have confirmed it.
     """
     props = state.props
     before = after = props.last_irreversible_block_num
@@ -134,7 +135,7 @@ def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
 
 
 def create_block_summary(state: State, block: SignedBlock) -> None:
-    """Store the block's id under the low 16 bits of its number, for reference blocks of transactions."""
+    """Store the block's id under the low 16 bits of its number. Transactions name this block as their reference block."""
     slot = block.number % constants.BLOCK_SUMMARY_COUNT
     summary = state.block_summaries.by_slot.get(slot)
     if summary is None:

@@ -34,7 +34,7 @@ def update_median_feed(state: State, block: SignedBlock) -> None:
         witness = state.witness(name)
         if witness.sbd_exchange_rate == NULL_PRICE:
             continue
-        # Since hardfork 19 a feed must be younger than a week. Before, the check was inverted and always true.
+        # Since hardfork 19 a feed must be younger than a week. The earlier check was inverted and always true.
         if state.hardfork < 19 or state.head_time < witness.last_sbd_exchange_update + constants.COIN_MAX_FEED_AGE_SECONDS:
             feeds.append(witness.sbd_exchange_rate)
     if len(feeds) < constants.COIN_MIN_FEEDS:
@@ -86,7 +86,7 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
 
 
 def unsigned_percent(worth: int, supply: int, rounded: bool) -> int:
-    """Return the percentage of SBD for negative numbers, which count as large unsigned ones."""
+    """Return the percentage of SBD when a number is negative. As in the reference, it then counts as a large unsigned number."""
     half = truncated(supply, 2) if rounded else 0
     return narrowed(quotient((worth * constants.COIN_100_PERCENT + half) % WORD128, supply % WORD128)) % WORD16
 
@@ -120,7 +120,7 @@ def clear_null_account_balance(state: State, block: SignedBlock) -> None:
 
 
 def empty_null_account(state: State, null: Account, vesting_coin: int) -> None:
-    """Set every balance of `null` to 0. Interest paid on its SBD in the process remains. Witness votes are not adjusted."""
+    """Set every balance of `null` to 0. If this pays interest on its SBD, the interest remains. Witness votes are not adjusted."""
     if null.balance > 0:
         balances.adjust_balance(state, null, -null.balance, COIN)
     if null.savings_balance > 0:
@@ -187,7 +187,7 @@ def share_out_inflation(state: State, producer: Witness) -> None:
         balances.adjust_balance(state, state.account(state.spec.treasury), treasury_sbd, SBD)
     state.set_props(
         total_vesting_fund_coin=share(props.total_vesting_fund_coin + vesting),
-        # Before hardfork 17 content was paid from one pot in the global properties.
+        # Before hardfork 17 content was paid from one fund in the global properties.
         total_reward_fund_coin=share(props.total_reward_fund_coin + (0 if has_fund else content)),
         current_supply=share(props.current_supply + content + vesting + reward),
         current_sbd_supply=share(props.current_sbd_supply + treasury_sbd),
@@ -198,10 +198,10 @@ def share_out_inflation(state: State, producer: Witness) -> None:
 
 
 def producer_part(state: State, producer: Witness, reward: int) -> int:
-    """Return the producer's reward by its class.
+    """Return the producer's reward, which depends on the producer's class (elected, timeshare or miner).
 
-    The normalization factor is the sum of the weights of a round, so the average block pays `reward`. The class is that after this
-    block's schedule update. A witness that dropped out keeps its last class.
+    The normalization factor is the sum of the weights of a round, so the average block pays `reward`. The class is the one after this
+    block's schedule update. A witness that is no longer in the round keeps the class of its last round.
     """
     schedule = state.schedule
     weights = {ELECTED: schedule.elected_weight, TIMESHARE: schedule.timeshare_weight, MINER: schedule.miner_weight}
@@ -228,7 +228,10 @@ def pay_producer(state: State, producer: Witness, reward: int) -> None:
 
 
 def percent_per_block(supply: int, percent: int) -> int:
-    """Return one block's part of a yearly percentage of the supply, at least 1.000 COIN. Fixed-point, unsigned 128 bits."""
+    """Return one block's part of a yearly percentage of the supply, at least 1.000 COIN.
+
+    The arithmetic is fixed-point, with unsigned 128-bit numbers.
+    """
     shift = constants.COIN_APR_PERCENT_SHIFT_PER_BLOCK
     reward = (supply * percent * constants.COIN_APR_PERCENT_MULTIPLY_PER_BLOCK + (1 << (shift - 1))) % WORD128 >> shift
     return max(reward, MIN_REWARD)
@@ -260,7 +263,7 @@ def share_out_early_inflation(state: State, producer: Witness) -> None:
 def process_subsidized_accounts(state: State, block: SignedBlock) -> None:
     """Refill and decay the pools of free accounts: the common one, and that of an elected producer."""
     props, schedule = state.props, state.schedule
-    # Pools are full while few accounts are claimed. Writing an equal number would cost a journal record in every block.
+    # Pools are full while few accounts are claimed. An unchanged number is not written, because that would cost a journal record per block.
     pool = pool_after_block(schedule.account_subsidy_rd, props.available_account_subsidies)
     if pool != props.available_account_subsidies:
         state.set_props(available_account_subsidies=pool)

@@ -64,7 +64,8 @@ def active_proposals(state: State, now: int) -> list[Proposal]:
 def pay_proposals(state: State, now: int) -> None:
     """Pay the active proposals in order of votes, most first, until the budget for the time since the last payment is spent.
 
-    The budget per day is a hundredth of the treasury. The last paid proposal gets the rest. A proposal without votes gets nothing.
+    The budget per day is a hundredth of the treasury. The last paid proposal gets the rest of the budget. A proposal without votes gets
+    nothing.
     """
     active = active_proposals(state, now)
     if not active:
@@ -90,7 +91,7 @@ def pay_proposals(state: State, now: int) -> None:
 
 
 def count_votes(state: State, proposal: Proposal) -> int:
-    """Return the vote weight of a proposal. A voter with a proxy doesn't count; the proxy's vote does."""
+    """Return the vote weight of a proposal. A voter with a proxy is not counted, because the proxy votes instead."""
     votes = state.proposal_votes.by_proposal_voter.equal(proposal.proposal_id)
     voters = [state.account(vote.voter) for vote in votes]
     state.work.spend(len(voters) // VOTERS_OF_UNIT, "votes for proposals")

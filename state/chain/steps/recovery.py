@@ -9,7 +9,7 @@ from state.tables import State
 
 
 def account_recovery_processing(state: State, block: SignedBlock) -> None:
-    """Remove expired requests and owner histories, and make the due changes of recovery partners."""
+    """Remove expired recovery requests and old owner authorities, and make the changes of recovery partners that are due."""
     requests = state.recovery_requests
     while (request := requests.by_expiration.first()) is not None and request.expires <= state.head_time:
         requests.remove(request)
@@ -21,7 +21,7 @@ def account_recovery_processing(state: State, block: SignedBlock) -> None:
 
 
 def forget_owner_histories(state: State) -> None:
-    """Remove former owner authorities that are too old for a recovery, in id order, up to the first that is not."""
+    """Remove former owner authorities that are too old for a recovery. Stop at the first one, in id order, that is recent enough."""
     histories, period = state.owner_histories, state.spec.constants.COIN_OWNER_AUTH_RECOVERY_PERIOD
     if not len(histories):  # the usual case
         return

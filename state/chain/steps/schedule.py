@@ -29,9 +29,10 @@ def update_witness_schedule(state: State, block: SignedBlock) -> None:
 
 
 def update_schedule(state: State) -> None:
-    """Select the witnesses with the most votes, then miners, then the next ones by virtual time. Count versions and votes, and shuffle.
+    """Compute the next round: the witnesses with the most votes, then miners, then the next witnesses by virtual time.
 
-    If there are fewer than 22 witnesses in total, one without a signing key leaves a gap, and the block is refused, as in the reference.
+    The round is shuffled, and the version reports and hardfork votes of the old round are counted. If there are fewer than 22 witnesses in
+    total, one without a signing key leaves a gap, and the block is refused, as in the reference.
     """
     schedule = state.schedule
     selected: dict[str, int] = {}
@@ -155,8 +156,8 @@ def update_early_schedule(state: State) -> None:
         names.append(witness.owner)
         if props.head_block_number > COIN_START_MINER_VOTING_BLOCK or len(names) >= COIN_MAX_WITNESSES:
             break
-    # The reference evaluates `by_votes` again here. The result is the same, because a queue that has just lost a miner had more than
-    # 21, so it can't be empty.
+    # The reference evaluates `by_votes` again here. The result is the same: before a miner was taken from the queue, it had more than 21
+    # miners, so it can't be empty now.
     count = max(len(names), 1)
     names = shuffled(names, state.head_time)
     state.witness_schedules.modify(

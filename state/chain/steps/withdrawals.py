@@ -52,7 +52,7 @@ def pay_withdrawal(state: State, account: Account) -> None:
 
 
 def due_amount(account: Account) -> int:
-    """Return this week's VESTS: the rate, or the remainder in the last week, at most the account's VESTS."""
+    """Return the VESTS to pay this week: the rate, or in the last week the remainder, but at most the account's VESTS."""
     rate = account.vesting_withdraw_rate
     if account.to_withdraw - account.withdrawn < rate:
         return min(account.vesting_shares, account.to_withdraw % rate)
@@ -60,7 +60,10 @@ def due_amount(account: Account) -> int:
 
 
 def pay_out(state: State, route: WithdrawRoute, amount: int) -> int:
-    """Credit a route's part as VESTS, and return the part. As in the reference, manabars are not updated here."""
+    """Pay a route's part of the week's VESTS to its target account as VESTS, and return the part.
+
+    As in the reference, manabars are not updated here.
+    """
     part = amount * route.percent // COIN_100_PERCENT
     if part > 0:
         target = state.account(route.to_account)
@@ -73,7 +76,7 @@ def pay_out(state: State, route: WithdrawRoute, amount: int) -> int:
 
 
 def pay_route(state: State, route: WithdrawRoute, amount: int) -> int:
-    """Credit a route's part as COIN at the current price, and return the part in VESTS."""
+    """Pay a route's part of the week's VESTS to its target account as COIN at the current price. Return the part in VESTS."""
     part = amount * route.percent // COIN_100_PERCENT
     if part > 0:
         target = state.account(route.to_account)
