@@ -27,7 +27,7 @@ def require_few(authority: Authority) -> None:
 
 
 def require_members(state: State, authority: Authority, role: str, account: str) -> None:
-    """Refuse an authority that names a nonexistent account. Before hardfork 15 this was not checked."""
+    """Refuse an authority with a member account that doesn't exist. Before hardfork 15 this was not checked."""
     if state.hardfork < 15:
         return
     for name, _ in authority.account_auths:
@@ -42,7 +42,7 @@ def require_members(state: State, authority: Authority, role: str, account: str)
 
 
 def require_accounts(state: State, authority: Authority) -> None:
-    """Refuse an authority that names an unknown account, with the message of the account lookup."""
+    """Refuse an authority with an unknown member account, with the message of the account lookup."""
     for name, _ in authority.account_auths:
         state.account(name)
 

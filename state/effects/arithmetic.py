@@ -5,7 +5,7 @@ from state.protocol.values.integers import INT64_MAX, INT64_MIN, WORD64
 
 
 def share(value: int) -> int:
-    """Return a number if it fits a signed 64-bit integer, else refuse it as overflow or underflow (the reference's share_type)."""
+    """Return a number that fits a signed 64-bit integer (the reference's share_type). Refuse any other as overflow or underflow."""
     if value > INT64_MAX:
         raise IntegerOverflow("")
     if value < INT64_MIN:
@@ -14,7 +14,7 @@ def share(value: int) -> int:
 
 
 def narrowed(value: int) -> int:
-    """Convert a 128-bit number to an amount. From 2^64 on it is refused, from 2^63 on it becomes negative."""
+    """Convert a 128-bit number to an amount. Numbers from 2^63 on become negative, and numbers from 2^64 on are refused."""
     require(value < WORD64, condition="hi == 0")
     return value if value <= INT64_MAX else value - WORD64
 

@@ -1,6 +1,6 @@
 """Balances, supply and prices: conversions between COIN, SBD and VESTS, and changes of balances.
 
-Amounts are integers in the smallest unit, with a separate symbol. Divisions are in the reference's order: each truncates, so two
+Amounts are integers in the smallest unit, with a separate symbol. Divisions are in the reference's order: each one truncates, so two
 algebraically equal formulas can lead to different chains. Source: operations.md §2.5, §2.7, §2.8; block-processing.md §3.2.
 """
 
@@ -94,10 +94,10 @@ def adjust_balance_of(state: State, name: str, delta: int, symbol: int) -> None:
 
 
 def adjust_balance(state: State, account: Account, delta: int, symbol: int) -> None:
-    """Change a liquid balance (VESTS: vesting_shares). A debit beyond the balance is refused. SBD earns interest first.
+    """Change a liquid balance, or `vesting_shares` for VESTS. A debit beyond the balance is refused.
 
-    As in the reference, a debit is checked twice: before the change under every hardfork, and after it, with interest, since hardfork
-    20, which ruled out negative balances.
+    Before an SBD balance changes, interest is paid on it. As in the reference, a debit is checked twice: before the change under every
+    hardfork, and since hardfork 20 also after the change and the interest, which ruled out negative balances.
     """
     if delta < 0:
         available = balance_of(state, account, symbol)
@@ -131,12 +131,12 @@ def adjust_balance(state: State, account: Account, delta: int, symbol: int) -> N
 
 
 def require_funds(state: State, text: str) -> None:
-    """Refuse a negative balance. Before hardfork 20 it was stored."""
+    """Refuse an operation that leads to a negative balance. Before hardfork 20 such a balance was stored."""
     require(state.hardfork < 20, text, condition="balance.amount.value >= 0")
 
 
 def accrued(state: State, balance: int, seconds: int, since: int, paid: int) -> tuple[int, int, bool]:
-    """Return the interest due on an SBD balance: (its new seconds, the interest, whether it is paid now).
+    """Return the interest due on an SBD balance: the new number of seconds, the interest, and whether it is paid now.
 
     "Seconds" are the balance integrated over time since the last payment. Interest is paid at least 30 days after the last payment, so an
     account whose last payment is time 0 is paid on the first change of its balance.
@@ -160,7 +160,10 @@ def pay_interest(state: State, owner: str, due: int) -> None:
 
 
 def interest(state: State, account: Account) -> dict[str, int]:
-    """Return the changes of an account by interest on its liquid SBD up to now. Due interest is added to the supply."""
+    """Return the field changes that credit an account with the interest on its liquid SBD up to now.
+
+    If interest is due, it is also added to the supply.
+    """
     now = state.head_time
     if account.sbd_seconds_last_update == now:
         return {}
@@ -199,7 +202,10 @@ def adjust_savings_balance(state: State, account: Account, delta: int, symbol: i
 
 
 def savings_interest(state: State, account: Account) -> dict[str, int]:
-    """Return the changes of an account by interest on its SBD savings up to now. Due interest is added to the supply."""
+    """Return the field changes that credit an account with the interest on its SBD savings up to now.
+
+    If interest is due, it is also added to the supply.
+    """
     now = state.head_time
     if account.savings_sbd_seconds_last_update == now:
         return {}
@@ -218,7 +224,10 @@ def savings_interest(state: State, account: Account) -> dict[str, int]:
 
 
 def adjust_reward_balance(state: State, account: Account, value: int, symbol: int, vests: int = 0) -> None:
-    """Change unclaimed rewards: COIN or SBD, or VESTS together with their value in COIN."""
+    """Change unclaimed rewards by `value` in COIN or SBD.
+
+    For a reward in VESTS, `vests` is the change of the VESTS, and `value` is their value in COIN.
+    """
     if is_vesting(symbol):
         raise Refused("", condition="value_delta.symbol.is_vesting() == false && share_delta.symbol.is_vesting()")
     if symbol == COIN and vests == 0:
@@ -248,8 +257,8 @@ def adjust_reward_balance(state: State, account: Account, value: int, symbol: in
 def adjust_supply(state: State, delta: int, symbol: int, adjust_vesting: bool = False) -> None:
     """Change the supply of COIN, SBD or a token.
 
-    With `adjust_vesting`, for rewards before hardfork 16, nine times the new COIN is added to the vesting fund: nine tenths of the early
-    inflation went to accounts with VESTS.
+    With `adjust_vesting`, which rewards before hardfork 16 use, nine times the new COIN is added to the vesting fund: nine tenths of the
+    early inflation went to accounts with VESTS.
     """
     props = state.props
     if symbol == COIN:
@@ -278,7 +287,7 @@ def add_vesting(state: State, to: Account, coin: int, vests: int) -> None:
     The caller must have debited or created the COIN.
     """
     if state.hardfork >= 20:
-        # Before the balance changes, because manabars regenerate up to now by the previous VESTS.
+        # The bars are updated before the balance changes, because up to now they have regenerated with the previous VESTS.
         update_manabar(state, to, vests)
     adjust_balance(state, to, vests, VESTS)
     props = state.props
@@ -289,7 +298,7 @@ def add_vesting(state: State, to: Account, coin: int, vests: int) -> None:
 
 
 def create_vesting(state: State, to: Account, liquid: int, symbol: int = COIN) -> int:
-    """Convert COIN (or a token) to VESTS (or the token's vesting shares) of an account, and return their amount."""
+    """Convert COIN to VESTS of an account, or a token to vesting shares of that token. Return the new VESTS or shares."""
     if symbol != COIN:
         return create_token_vesting(state, to.name, liquid, symbol)
     vests = coin_to_vests(state, liquid)

@@ -1,6 +1,6 @@
 """Moves all property of an account to another one, as hardfork 23 did for a list of accounts.
 
-The order of the parts is visible: each change of an SBD balance can pay interest first, and the sums in the virtual operation are read
+The order of the steps is visible: each change of an SBD balance can pay interest first, and the sums in the virtual operation are read
 before the balances move. Source: block-processing.md §3.27 `clear_account`.
 """
 
@@ -19,8 +19,11 @@ from state.tables.accounts import Account
 
 
 def clear_account(state: State, account: Account, treasury: Account) -> None:
-    """Move all property of an account to `treasury` (not the account that pays proposals), and emit the virtual operation."""
-    # Read first, because vesting_shares are 0 when the rewards are counted.
+    """Move all property of an account to `treasury`, and emit the virtual operation.
+
+    `treasury` is not the account that pays proposals.
+    """
+    # The shares are read first, because vesting_shares are 0 when the rewards are counted.
     vesting_shares = account.vesting_shares
     vesting_coin = clear_vesting(state, account, treasury) if vesting_shares > 0 else 0
     cancel_everything(state, account)
@@ -45,8 +48,8 @@ def clear_account(state: State, account: Account, treasury: Account) -> None:
 def current_manas(state: State, account: Account) -> tuple[int, int]:
     """Return the voting and the downvote mana of an account at head time.
 
-    The hardfork computes the size of the downvote bar without overflow at any block, unlike `downvote_maximum`, whose product wraps on
-    test chains.
+    The hardfork computes the size of the downvote bar without overflow at any block. The product in `downvote_maximum` wraps on test
+    chains.
     """
     now, effective = state.head_time, account.effective_vests
     downvote = effective * state.props.downvote_pool_percent // COIN_100_PERCENT
@@ -103,8 +106,8 @@ def clear_vesting(state: State, account: Account, treasury: Account) -> int:
 def cancel_everything(state: State, account: Account) -> None:
     """Cancel the account's escrows, orders, conversions and savings withdrawals, and credit their funds to its liquid balances.
 
-    This includes savings withdrawals of other accounts to this one. A withdrawal from the account to itself is in both lists of the
-    reference, and is removed before the second list is read.
+    This includes savings withdrawals of other accounts to this account. A withdrawal from the account to itself is in both of the
+    reference's lists, and is removed before the reference reads the second list.
     """
     for escrow in list(state.escrows.by_from_id.equal(account.name)):
         give_back_escrow(state, escrow)
@@ -125,7 +128,7 @@ def cancel_everything(state: State, account: Account) -> None:
 def move_balances(state: State, account: Account, treasury: Account) -> None:
     """Move savings, liquid and reward balances, in the reference's order.
 
-    All amounts are read first, so interest that a debit pays remains in the account.
+    All amounts are read first, so interest that is paid during a debit remains in the account.
     """
     for symbol, amount, take in (
         (COIN, account.savings_balance, adjust_savings_balance),

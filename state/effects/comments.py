@@ -33,7 +33,7 @@ def comment_of(state: State, author: str, permlink: str) -> Comment:
 
 
 def to_nul(value: str) -> str:
-    """Return the part of a string before the first NUL, as a C string holds it."""
+    """Return the part of a string before the first NUL, where a C string ends."""
     return value.partition("\0")[0]
 
 
@@ -63,7 +63,7 @@ def require_depth(state: State, parent: Comment) -> None:
 
 
 def require_max_depth(parent: Comment, limit: int, condition: str) -> None:
-    """Refuse a reply to a comment at the depth limit. `condition` is the reference's expression for it."""
+    """Refuse a reply to a comment at the depth limit. `condition` is the reference's source expression for this check."""
     require(parent.depth < limit, "Comment is nested ${x} posts deep, maximum depth is ${y}.", condition=condition, x=parent.depth, y=limit)
 
 
@@ -83,8 +83,8 @@ def require_open(state: State, parent: Comment) -> None:
 def require_pause(state: State, author: Account, parent: Comment | None) -> None:
     """Refuse a post too soon after the author's last post.
 
-    The interval is 5 minutes between roots, and 3 seconds between replies. Before hardfork 12 the interval of roots began with any post.
-    Before hardfork 6 it was a minute between any two posts.
+    The interval is 5 minutes between roots, and 3 seconds between replies. Before hardfork 12 a root also had to wait 5 minutes after a
+    reply. Before hardfork 6 the interval was a minute between any two posts.
     """
     now, hardfork = state.head_time, state.hardfork
     if hardfork < 6:
@@ -141,8 +141,8 @@ def require_editable(state: State, author: Account, comment: Comment) -> None:
 def require_same_parent(state: State, comment: Comment, parent_author: str, parent_permlink: str) -> None:
     """Refuse an edit that names another parent.
 
-    Before hardfork 21 a different parent permlink of the same length passed, because the reference accepted equal lengths or equal texts
-    up to a NUL, instead of requiring both.
+    Before hardfork 21 a different parent permlink of the same length was accepted. The reference required that the lengths are equal or
+    that the texts are equal up to a NUL, instead of both.
     """
     require(
         comment.parent_author == parent_author,
@@ -189,7 +189,7 @@ def publish(state: State, author: Account, parent: Comment | None, permlink: str
 
 
 def first_payout_time(state: State, comment: Comment) -> int:
-    """Return the payout time of a new comment: after 7 days (the build's window).
+    """Return the payout time of a new comment: now plus the window of the build, which is 7 days on the main build.
 
     Before hardfork 17 only roots had a payout time, and before hardfork 12 they got it with the first vote.
     """

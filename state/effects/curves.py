@@ -7,15 +7,15 @@ from state.effects.arithmetic import quotient
 from state.protocol.errors import require
 from state.protocol.values.integers import UINT64_MAX, WORD128
 
-CONTENT_CONSTANT = 2_000_000_000_000  # before hardfork 17; since then the fund has it
+CONTENT_CONSTANT = 2_000_000_000_000  # before hardfork 17; since then each reward fund contains its constant
 QUADRATIC, BOUNDED_CURATION, LINEAR, SQUARE_ROOT, CONVERGENT_LINEAR, CONVERGENT_SQUARE_ROOT = range(6)
 
 
 def approximate_root(x: int) -> int:
     """Return the reference's approximation of a square root, which is too large by up to 6 %.
 
-    It takes the number as exponent and mantissa, and halves both as one fixed-point number. It must not be more exact, because rewards
-    depend on it.
+    The function treats exponent and mantissa as one fixed-point number and halves it. A more exact result would be wrong, because rewards
+    depend on this one.
     """
     if x == 0:
         return 0
@@ -48,7 +48,7 @@ def quadratic(rshares: int, constant: int = CONTENT_CONSTANT) -> int:
 
 
 def early_curation(rshares: int) -> int:
-    """Return the curation curve before hardfork 17, bounded by 2^64 - 1. Negative rshares count as large unsigned numbers."""
+    """Return the value of the curation curve before hardfork 17, at most 2^64 - 1. Negative rshares count as large unsigned numbers."""
     weight = quotient(UINT64_MAX * rshares % WORD128, (2 * CONTENT_CONSTANT + rshares) % WORD128)
     require(weight <= UINT64_MAX, condition="hi == 0")
     return weight

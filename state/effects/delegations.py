@@ -1,7 +1,7 @@
 """Delegation of VESTS and its reduction: the delegable amount, and the changes of both accounts' manabars.
 
 Delegated VESTS take their mana along: the delegator loses as much as the delegatee gains, so that the same VESTS can't vote twice.
-Hardforks 20 to 22 had mistakes here that have remained part of the rules. Source: operations.md §6.4.
+Hardforks 20 to 22 had mistakes here, which have remained part of their rules. Source: operations.md §6.4.
 """
 
 from state.effects.arithmetic import share
@@ -14,10 +14,10 @@ from state.tables.accounts import Account, DelegationExpiration, VestingDelegati
 
 
 def lendable(state: State, account: Account) -> tuple[int, int]:
-    """Return the VESTS that an account can delegate by its voting mana and by its downvote mana. Updates both bars.
+    """Return two amounts of VESTS that an account can delegate: by its voting mana and by its downvote mana. Updates both bars.
 
-    It can delegate only its own VESTS that are not being powered down and whose mana is unspent. Spent mana counts against received
-    VESTS first.
+    It can delegate only its own VESTS that are not being powered down and whose mana is unspent. Spent mana counts against received VESTS
+    first.
     """
     left = share(account.to_withdraw - account.withdrawn)
     if state.hardfork < 20:
@@ -29,7 +29,7 @@ def lendable(state: State, account: Account) -> tuple[int, int]:
     voting = min(account.voting_mana, own)
     downvote = min(downvotable(state, account), own)
     if account.next_vesting_withdrawal < TIME_MAX and left > account.vesting_withdraw_rate:
-        # effective_vests excludes only this week's part of a power-down. Those of later weeks can't be delegated.
+        # effective_vests excludes only this week's payment of a power-down. The VESTS of later weeks can't be delegated either.
         later = account.vesting_withdraw_rate - left
         return share(voting + later), share(downvote + later)
     return voting, downvote
@@ -66,7 +66,7 @@ def lend(state: State, delegator: Account, delegatee: Account, shares: int) -> N
 def take_back(state: State, delegation: VestingDelegation, delegatee: Account, shares: int) -> None:
     """Reduce a delegation to `shares`, or end it with 0. The difference is unusable until it returns to the delegator.
 
-    The delay is the time in which a manabar fills, so that both accounts can't spend the mana of the same VESTS.
+    The delay equals the time in which a manabar fills. The mana of the same VESTS therefore can't be spent by both accounts.
     """
     less = delegation.vesting_shares - shares
     returns = max(state.head_time + state.props.delegation_return_period, delegation.min_delegation_time)
@@ -83,7 +83,7 @@ def take_back(state: State, delegation: VestingDelegation, delegatee: Account, s
 
 
 def bars_after_loss(state: State, delegatee: Account, less: int, rest: int) -> dict[str, int]:
-    """Return the changes of a delegatee's bars when a delegation is reduced by `less` VESTS to `rest`."""
+    """Return the new values of a delegatee's bars when a delegation is reduced by `less` VESTS to `rest`."""
     if state.hardfork >= 22:
         bars = manabar_changes(state, delegatee)
         return bars | {"voting_mana": used(bars["voting_mana"], less), "downvote_mana": used(bars["downvote_mana"], pool_part(state, less))}
@@ -94,5 +94,5 @@ def bars_after_loss(state: State, delegatee: Account, less: int, rest: int) -> d
 
 
 def pool_part(state: State, shares: int) -> int:
-    """Return the share of VESTS that counts in the downvote bar."""
+    """Return the downvote mana of an amount of VESTS: the percentage of it that counts in the downvote bar."""
     return shares * state.props.downvote_pool_percent // COIN_100_PERCENT

@@ -79,9 +79,10 @@ def spend_power(state: State, voter: Account, weight: int) -> tuple[int, int]:
     """Return a voter's power after a vote, and the vote's absolute rshares. Refuse a vote without enough power.
 
     This is the first of three eras. `voting_mana` contains the power in basis points of full power, independent of the account's VESTS. It
-    fills in 5 days, and the rshares are the used percentage of the voter's VESTS at the time of the vote. Since hardfork 20 the bar has
-    mana, one unit per VESTS, and since hardfork 21 there is a second bar for downvotes (`spend_mana` in voting.py). Hardfork 20 doesn't
-    convert the stored number. Read as mana, 10000 is almost nothing, so a voter has the mana regenerated since the last vote.
+    fills in 5 days, and the rshares are the used percentage of the voter's VESTS at the time of the vote. Since hardfork 20 the bar
+    contains mana, one unit per VESTS, and since hardfork 21 there is a second bar for downvotes (`spend_mana` in voting.py). Hardfork 20
+    doesn't convert the stored number. Since 10000 is almost nothing as mana, a voter then has only the mana regenerated since the last
+    vote.
     """
     hardfork, elapsed = state.hardfork, state.head_time - voter.voting_mana_time
     # Before hardfork 11 there was no pause between votes.
@@ -92,7 +93,7 @@ def spend_power(state: State, voter: Account, weight: int) -> tuple[int, int]:
     )
     current = min(voter.voting_mana + FULL_POWER * elapsed // COIN_VOTING_MANA_REGENERATION_SECONDS, FULL_POWER)
     require(current > 0, "Account currently does not have voting power.", condition="current_power > 0")
-    # The chain has always divided by the full power before the multiplication, which loses precision.
+    # The chain has always divided by the full power before it multiplied, which loses precision.
     power = current * abs(weight) // FULL_POWER * DAY_SECONDS
     divisor = state.props.vote_power_reserve_rate * COIN_VOTING_MANA_REGENERATION_SECONDS
     # Since hardfork 14 the power is rounded up; before, it was truncated and 1 was added.
@@ -114,7 +115,10 @@ def spend_power(state: State, voter: Account, weight: int) -> tuple[int, int]:
 
 
 def require_early_enough(state: State, comment: Comment) -> None:
-    """Refuse a vote that raises a payout shortly before it: in the last minute, since hardfork 17 in the last twelve hours."""
+    """Refuse a vote that raises a payout shortly before it.
+
+    The last minute before the payout is closed to such votes, since hardfork 17 the last twelve hours.
+    """
     now, constants = state.head_time, state.spec.constants
     if state.hardfork >= 17:
         require(
@@ -131,7 +135,7 @@ def require_early_enough(state: State, comment: Comment) -> None:
 
 
 def add_early_vote(state: State, voter: Account, comment: Comment, weight: int, rshares: int) -> None:
-    """Count a new vote, and store its weight in the curation reward."""
+    """Count a new vote on the comment, and store the vote's weight in the curation reward."""
     now, before = state.head_time, comment.vote_rshares
     changes = {
         "net_rshares": share(comment.net_rshares + rshares),
@@ -148,7 +152,7 @@ def add_early_vote(state: State, voter: Account, comment: Comment, weight: int, 
     if rshares > 0 and comment.last_payout == 0 and comment.allow_curation_rewards and has_curation(state):
         full = curator_weight = vote_weight(state, comment, rshares, before)
         if now > state.spec.constants.REVERSE_AUCTION_START_TIME:
-            # As in `add_vote`, the total includes the discount of an early vote, which is never paid to curators.
+            # As in `add_vote`, the total includes the discount for an early vote, which is never paid to curators.
             window = state.props.reverse_auction_seconds
             curator_weight = full * min(now - comment.created, window) // window
         state.comments.modify(comment, total_vote_weight=(comment.total_vote_weight + full) % WORD64)
@@ -162,10 +166,10 @@ def has_curation(state: State) -> bool:
 
 
 def vote_weight(state: State, comment: Comment, rshares: int, before: int) -> int:
-    """Return the weight of a new vote without the discount of early votes. The comment must include the vote.
+    """Return the weight of a new vote without the discount for early votes. The comment must already include the vote.
 
-    Weights are differences of a curve over all positive rshares, so later votes weigh less. The oldest comments, by creation time, have
-    another formula.
+    Weights are differences of a curve over all positive rshares, so later votes weigh less. A different formula applies to the oldest
+    comments, by creation time.
     """
     split = VESTING_SPLIT if state.hardfork < 1 else 1  # hardfork 1 multiplied VESTS by a million
     after = comment.vote_rshares

@@ -13,9 +13,9 @@ Interpreter = Callable[[State, Any], None]
 
 
 def interpret(state: State, operation: Any) -> None:
-    """Run the interpreter of a custom operation's id, in its own undo session.
+    """Run the interpreter of a custom operation's id, in a separate undo session.
 
-    A refusal undoes the interpreter's changes. It refuses the operation only if that is being pushed: plugins are not part of
+    A refusal undoes the interpreter's changes. It refuses the operation only if the operation is being pushed: plugins are not part of
     consensus, so they can't invalidate a block.
     """
     interpreter = state.interpreters.get(operation.id)

@@ -1,9 +1,9 @@
 """Manabars: the mana that an account can spend on votes, and its regeneration.
 
 A bar is stored as its mana at its last update, and computed for later times. An empty bar fills in 5 days. Its size is not stored, but
-follows from the account's current VESTS. Code that changes an account's VESTS must therefore update the bar first (`update_manabar`),
-or the past time would count with the new size. `spend_power` in early_voting.py describes the three eras of bars.
-Source: operations.md §2.9; block-processing.md §3.2.
+follows from the account's current VESTS. Code that changes an account's VESTS must therefore update the bar first (`update_manabar`).
+Otherwise the mana regenerated since the last update would be computed with the new size. `spend_power` in early_voting.py describes the
+three eras of bars. Source: operations.md §2.9; block-processing.md §3.2.
 """
 
 from state.protocol.constants import COIN_100_PERCENT, COIN_HF_21_STALL_BLOCK, COIN_VOTING_MANA_REGENERATION_SECONDS
@@ -33,10 +33,10 @@ def saturated(value: int) -> int:
 def regenerated(
     current: int, since: int, most: int, now: int, seconds: int = COIN_VOTING_MANA_REGENERATION_SECONDS, capped: bool = True
 ) -> int:
-    """Return the mana at `now` of a bar that had `current` at `since` and has the size `most`.
+    """Return the mana at `now` of a bar that had `current` mana at `since`. `most` is the size of the bar.
 
-    Mana above the size, after the account has lost VESTS, is cut to the size. The elapsed time is capped at the 5 days in which an empty
-    bar fills. The cap affects only a negative `current`. Resource credits can be negative, and regenerate without the cap.
+    Mana above the size, after the account has lost VESTS, is cut to the size. With `capped`, the elapsed time counts up to the 5 days in
+    which an empty bar fills. This matters only for a negative `current`, as resource credits can have, which regenerate without the cap.
     """
     elapsed = now - since
     if most < 0 or elapsed < 0:
@@ -53,7 +53,7 @@ def regenerated(
 
 
 def require_bar(ok: bool, condition: str) -> None:
-    """Refuse a bar with a negative size or a future time.
+    """Refuse a bar with a negative size or a future time. `ok` is the result of the check.
 
     The reference logs this failure before it rethrows it, which adds the word "rethrow" at the end of its message.
     """
@@ -64,9 +64,9 @@ def require_bar(ok: bool, condition: str) -> None:
 
 
 def used(current: int, mana: int, floor: int = 0) -> int:
-    """Return the mana after spending `mana`, at least `floor`.
+    """Return the mana that remains after `mana` is spent, at least `floor`.
 
-    A negative amount adds the mana of gained VESTS. It is not capped, because the size of the bar will grow by the same VESTS.
+    A negative `mana` adds the mana of gained VESTS. The result is not capped, because the size of the bar will grow by the same VESTS.
     """
     return max(saturated(current - mana), floor)
 
@@ -74,10 +74,10 @@ def used(current: int, mana: int, floor: int = 0) -> int:
 def downvote_maximum(state: State, effective: int) -> int:
     """Return the size of the downvote bar, a percentage of the voting bar's size.
 
-    Hardfork 21 multiplied in 64 bits. For an account of more than about 3.7 billion VESTS (2^63 / 2500 in their smallest unit) the
-    product wraps, at first to a negative size, which is refused. A block that had to pay such an account failed, and the public chain
-    stalled. The fix multiplies in 128 bits only after that block, so that replays agree. The switch depends on the block number, so
-    test chains, which don't get that far, always wrap.
+    Hardfork 21 multiplied in 64 bits. For an account of more than about 3.7 billion VESTS (2^63 / 2500 in their smallest unit) the product
+    wraps, at first to a negative size, which is refused. A block that had to pay such an account failed, and the public chain stalled. The
+    fix multiplies in 128 bits, but only after that block, so that replays agree. The switch depends on the block number, so test chains,
+    which don't get that far, always wrap.
     """
     product = effective * state.props.downvote_pool_percent
     if 0 <= product <= INT64_MAX:
@@ -102,9 +102,9 @@ def both_now(state: State, account: Account) -> tuple[int, int]:
 
 
 def manabar_changes(state: State, account: Account, gained: int = 0) -> dict[str, int]:
-    """Return the changes that update an account's bars to head time and add the mana of `gained` VESTS.
+    """Return the field changes that update an account's bars to head time and add the mana of `gained` VESTS.
 
-    Call it before the VESTS change, because the bars have regenerated with the old VESTS.
+    Call this before the VESTS change, because the bars have regenerated with the old VESTS.
     """
     now = state.head_time
     if state.hardfork < 21:
@@ -117,5 +117,5 @@ def manabar_changes(state: State, account: Account, gained: int = 0) -> dict[str
 
 
 def update_manabar(state: State, account: Account, gained: int = 0) -> None:
-    """Update an account's bars to head time, and add the mana of VESTS that it is about to gain."""
+    """Update an account's bars to head time, and add the mana of the `gained` VESTS that the account is about to receive."""
     state.accounts.modify(account, **manabar_changes(state, account, gained))

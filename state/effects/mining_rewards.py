@@ -16,7 +16,7 @@ def part_of_year(supply: int, percent: int, factor: int, shift: int) -> int:
 def pow_reward(state: State) -> int:
     """Return the reward of one proof of work in COIN.
 
-    On the main build miners got nothing until 21 were in the queue or the vesting fund began to grow.
+    On the main build miners got nothing until 21 of them were in the queue or the vesting fund began to grow.
     """
     props = state.props
     few = props.num_pow_witnesses < constants.COIN_MAX_WITNESSES and props.head_block_number < constants.COIN_START_VESTING_BLOCK

@@ -10,9 +10,9 @@ FNV_OFFSET, FNV_PRIME = 2166136261, 16777619
 
 
 def candidate(seed: int) -> int:
-    """Return the symbol, with precision 0, drawn by a seed: FNV-1a over its four bytes, reduced to an even name in range.
+    """Return the symbol, with precision 0, that a seed draws: FNV-1a over the seed's four bytes, reduced to an even name in range.
 
-    Odd names are those of vesting shares.
+    Odd names belong to vesting shares.
     """
     drawn = FNV_OFFSET
     for byte in seed.to_bytes(4, "little"):

@@ -15,8 +15,8 @@ log = logging.getLogger("coind.listeners")
 def notify(state: State, operation: Operation, after: bool) -> None:
     """Call the listeners of an operation, before or after it is applied.
 
-    `PluginRefused` is raised on and refuses the operation. Any other refusal only skips the remaining listeners. This is the
-    reference's policy, and its plugins rely on it.
+    A `PluginRefused` error of a listener is passed on and refuses the operation. Any other refusal only skips the remaining listeners. This
+    is the reference's policy, and its plugins rely on it.
     """
     listeners = state.listeners
     try:
@@ -29,7 +29,7 @@ def notify(state: State, operation: Operation, after: bool) -> None:
 
 
 def announce(state: State, operation: Operation) -> None:
-    """Give a virtual operation the next number, and call its listeners before the state change that it reports."""
+    """Give a virtual operation the next number, and call its listeners. Call this before the state change that the operation reports."""
     state.work.spend(VIRTUAL_UNITS, "virtual operations")
     state.position.virtual_op = (state.position.virtual_op + 1) % WORD16  # 16 bits in the reference
     notify(state, operation, after=False)

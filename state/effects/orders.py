@@ -35,7 +35,7 @@ def cancel_order(state: State, order: LimitOrder) -> None:
 
 
 def meet(new: Price, old: Price) -> bool:
-    """Whether an order of the book is on the other side of a new order's market, at a price that the new order accepts."""
+    """Whether a new order can trade with an order of the book: the market is the same, the side opposite, and the price acceptable."""
     return (
         old.base.symbol == new.quote.symbol
         and old.quote.symbol == new.base.symbol
@@ -79,7 +79,7 @@ def trade(state: State, new: LimitOrder, old: LimitOrder) -> bool:
 def fill(state: State, order: LimitOrder, pays: int, receives: int) -> bool:
     """Credit an order's seller and subtract the sold amount. Return whether the order is gone.
 
-    A rest that would buy less than the smallest unit at the order's own price can't be traded, and is returned to the seller.
+    A remainder that would buy less than the smallest unit at the order's own price can't be traded, and is returned to the seller.
     """
     price = order.sell_price
     adjust_balance(state, state.account(order.seller), receives, price.quote.symbol)
@@ -103,7 +103,7 @@ def give_back(state: State, order: LimitOrder, amount: int) -> None:
 
 def count_liquidity(state: State, new: LimitOrder, old: LimitOrder, new_pays: int, old_pays: int) -> None:
     """Before hardfork 12: add a trade's volume to the older order's seller, and subtract it from the new order's seller."""
-    # Only orders that have been in the book for half an hour count. Before hardfork 10 it was a minute.
+    # Only orders that have been in the book for half an hour count. Before hardfork 10 a minute was enough.
     least = MIN_AGE_SINCE_HARDFORK_10 if state.hardfork >= 10 else COIN_MIN_LIQUIDITY_REWARD_PERIOD_SEC
     if state.head_time - old.created < least:
         return
@@ -119,7 +119,7 @@ def adjust_liquidity(state: State, owner: str, volume: int, sells_sbd: bool) -> 
     record = state.liquidity_rewards.by_owner.get(account)
     if record is None:
         coin, sbd = (volume, 0) if sells_sbd else (0, volume)
-        # Hardfork 9 made the smaller volume the weight of new records, and hardfork 10 that of all records.
+        # Hardfork 9 made the smaller volume the weight of new records. Since hardfork 10 this applies to all records.
         weight = liquidity_weight(coin, sbd, smaller=state.hardfork >= 9)
         row = LiquidityReward(owner=account, coin_volume=coin, sbd_volume=sbd, weight=weight, last_update=now)
         state.liquidity_rewards.insert(row)

@@ -8,7 +8,7 @@ from state.tables.proposals import Proposal
 
 
 def remove_proposals(state: State, proposals: Iterable[Proposal]) -> None:
-    """Remove proposals, each after its votes, up to the chain spec's `remove_threshold` of rows (negative: no limit).
+    """Remove proposals, each after its votes. `remove_threshold` of the chain spec limits the number of removed rows (negative: no limit).
 
     The limit bounds the work of one block; later blocks remove the rest. `proposals` is advanced only after the previous proposal is
     removed, so it can read the shrinking table.

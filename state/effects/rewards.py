@@ -1,4 +1,4 @@
-"""Payment of rewards: since hardfork 17 to unclaimed balances, before to liquid balances and VESTS.
+"""Payment of rewards: since hardfork 17 to unclaimed balances, and before to liquid balances and VESTS.
 
 Source: operations.md §2.8; block-processing.md §3.2.
 """
@@ -37,7 +37,7 @@ def add_sbd_reward(state: State, to: Account, coin: int) -> tuple[int, int]:
     if coin == 0:
         return 0, 0
     if balances.median_price(state) == NULL_PRICE:
-        # Liquid even since hardfork 17: as in the reference, without a price the reward need not be claimed.
+        # This reward is liquid even since hardfork 17: as in the reference, it need not be claimed if there is no price.
         balances.adjust_balance(state, to, coin, COIN)
         return 0, coin
     printed = share(state.props.sbd_print_rate * coin) // COIN_100_PERCENT

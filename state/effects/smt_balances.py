@@ -47,7 +47,10 @@ def adjust_token_balance(state: State, owner: str, delta: int, symbol: int) -> N
 
 
 def adjust_token_rewards(state: State, owner: str, value: int, symbol: int, vests: int = 0) -> None:
-    """Change unclaimed token rewards: tokens, or vesting shares together with their value in tokens."""
+    """Change unclaimed token rewards by `value` tokens.
+
+    For a reward in vesting shares, `vests` is the change of the shares, and `value` is their value in tokens.
+    """
     rewards = state.rewards_balances
     row = rewards.by_owner_liquid_symbol.get(owner, symbol)
     if row is None:
@@ -76,9 +79,9 @@ def adjust_token_supply(state: State, delta: int, symbol: int) -> None:
 
 
 def create_token_vesting(state: State, owner: str, liquid: int, symbol: int, to_reward: bool = False) -> int:
-    """Convert tokens to vesting shares, unclaimed ones with `to_reward`, at the token's own price. Return the shares.
+    """Convert tokens to vesting shares at the token's own price, and return the shares. With `to_reward` they are unclaimed rewards.
 
-    Unlike VESTS, they don't change manabars or witness votes.
+    Unlike VESTS, these shares don't change manabars or witness votes.
     """
     require(not is_vesting(symbol), condition="liquid.symbol.is_vesting() == false")
     token = token_of(state, symbol)

@@ -1,9 +1,9 @@
 """Pools of subsidised accounts: their parameters, growth and decay, in 1/10000 accounts.
 
-Each block adds a fixed budget to a pool and subtracts a fraction of its content. Without claims it approaches the equilibrium budget /
-fraction from any start, so unclaimed accounts don't accumulate. The fraction is the fixed-point number decay / 2^36. A common pool
-limits the free accounts of the chain. A pool per elected witness ensures that no witness uses up the common one in its own blocks.
-Source: operations.md §2.12; block-processing.md §3.9.5, §3.18.
+Each block adds a fixed budget to a pool and subtracts a fraction of its content. Without claims, any pool approaches the equilibrium budget
+/ fraction, so unclaimed accounts don't accumulate. The fraction is the fixed-point number decay / 2^36. A common pool limits the free
+accounts of the chain. A pool per elected witness ensures that no witness uses up the common one in its own blocks. Source: operations.md
+§2.12; block-processing.md §3.9.5, §3.18.
 """
 
 from state.protocol import constants
@@ -34,7 +34,7 @@ def witness_params(budget: int, decay: int, min_decay: int = 0) -> SubsidyParams
 
 
 def decay_of(params: SubsidyParams, pool: int) -> int:
-    """Return the decay of a pool in a block; for a negative pool, that of its absolute value, negated."""
+    """Return the decay of a pool in a block. The decay of a negative pool is the negated decay of its absolute value."""
     if pool < 0:
         return -decay_of(params, -pool)
     return min(pool, params.decay_per_time_unit * pool >> params.decay_per_time_unit_denom_shift)
@@ -43,7 +43,7 @@ def decay_of(params: SubsidyParams, pool: int) -> int:
 def backstop_decay(params: SubsidyParams, median_pool: int) -> int:
     """Return the minimum decay of a witness's pool: nine tenths of the median pool's decay.
 
-    A nearly empty pool hardly decays. With this minimum, the pool of a witness that uses up its accounts doesn't grow faster than the
+    A nearly empty pool hardly decays. Without this minimum, the pool of a witness that uses up its accounts would grow faster than the
     others.
     """
     return max(decay_of(params, median_pool), 0) * constants.COIN_DECAY_BACKSTOP_PERCENT // constants.COIN_100_PERCENT

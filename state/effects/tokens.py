@@ -8,7 +8,7 @@ from state.tables.smt import SmtEmission, SmtToken
 
 
 def liquid_variant(symbol: int) -> int:
-    """Return the symbol of a token, given that symbol or the one of its vesting shares."""
+    """Return the liquid symbol of a token. `symbol` is this symbol or that of the token's vesting shares."""
     return paired(symbol) if is_vesting(symbol) else symbol
 
 

@@ -1,4 +1,4 @@
-"""The treasury that pays proposals accepts only SBD. Source: operations.md §5.1, §6.1."""
+"""Rules for the treasury that pays proposals, which accepts only SBD. Source: operations.md §5.1, §6.1."""
 
 from state.protocol.errors import require
 from state.protocol.values.asset import SBD, Asset
@@ -6,7 +6,7 @@ from state.tables import State
 
 
 def is_closed_treasury(state: State, name: str) -> bool:
-    """Whether the account is the treasury and its rules are in force: before hardfork 21 only for pushed transactions."""
+    """Whether an account is the treasury and its rules apply. Before hardfork 21 they apply only to pushed transactions."""
     return name == state.spec.treasury and (state.hardfork >= 21 or state.is_pushing)
 
 

@@ -24,8 +24,8 @@ def lap_length(state: State) -> int:
 def time_for(distance: int, votes: int) -> int:
     """Return the virtual time in which a witness covers a distance at the speed votes + 1.
 
-    Before hardfork 3 votes could be negative, because a power-down that hardfork 1 had multiplied by a million subtracted more from its
-    witnesses than it had added. As an unsigned number such a speed is huge, and the time 0. With -1 votes the speed is 0, and the
+    Before hardfork 3 votes could be negative: hardfork 1 multiplied VESTS by a million, so a power-down subtracted more votes from the
+    account's witnesses than it had added. As an unsigned number such a speed is huge, and the time 0. With -1 votes the speed is 0, and the
     reference's division by zero refuses the transaction or block.
     """
     return quotient(distance, (votes + 1) % WORD128)
@@ -58,9 +58,9 @@ def voted_witnesses(state: State, account: Account) -> list[Witness]:
 
 
 def propagate(state: State, account: Account, delta: int) -> None:
-    """Add weight to the witnesses that an account votes for, or that its proxy does, up to four proxies away.
+    """Add weight to the witnesses that an account votes for, or that its proxy votes for, up to four proxies away.
 
-    A call with a `delta` of 0 has an effect: it advances the witnesses' positions in virtual time to now, and rounds their arrival again.
+    Even a `delta` of 0 has an effect: it advances the witnesses' positions in virtual time to now, and rounds their arrival again.
     """
     for depth in range(COIN_MAX_PROXY_RECURSION_DEPTH + 1):
         if not account.proxy:

@@ -24,7 +24,7 @@ LEFT_OVER = -1  # num_changes of a vote that was counted in a payout before hard
 def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> None:
     """Cast or change a vote; `weight` is in basis points.
 
-    All conditions are checked before the first change, in the reference's order, which decides the message of a refusal.
+    All conditions are checked before the first change. The order of checks is the reference's, because it decides the message of a refusal.
     """
     if comment.cashout_time == constants.TIME_MAX:
         record_late_vote(state, voter, comment, weight)
@@ -83,12 +83,12 @@ def require_changeable(vote: CommentVote) -> None:
 
 
 def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str, int]]:
-    """Return the mana that a vote costs, and the changes of the voter's manabars. Refuse a vote without enough mana.
+    """Return the mana that a vote costs, and the new values of the voter's manabars. Refuse a vote without enough mana.
 
-    This covers the second and third eras of voting power; `spend_power` (early_voting.py) is the first. Hardfork 20: one manabar, with
-    one unit per VESTS of the account. The cost is a fraction of the current mana, so each vote in a row costs and weighs less.
-    Hardfork 21: a second bar of a quarter of the size (downvote_pool_percent), which pays for downvotes before the voting bar does, so
-    some downvotes are free. A downvote can be as strong as the fuller of the two bars allows.
+    This covers the second and third eras of voting power; `spend_power` (early_voting.py) is the first. Hardfork 20: one manabar, with one
+    unit per VESTS of the account. The cost is a fraction of the current mana, so each vote in a row costs and weighs less. Hardfork 21: a
+    second bar of a quarter of the size (downvote_pool_percent), which pays for downvotes before the voting bar does, so some downvotes are
+    free. A downvote can be as strong as the fuller of the two bars allows.
     """
     props, hardfork = state.props, state.hardfork
     now, percent = props.time, props.downvote_pool_percent
@@ -134,8 +134,8 @@ def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str
 def mana_cost(base: int, weight: int, reserve_rate: int) -> int:
     """Return the cost of a vote from a bar with `base` mana, rounded up.
 
-    At full weight it is `base` · day / (reserve rate · regeneration time). With a rate of 10 and 5 days this is a fiftieth, so ten full
-    votes per day use the mana that regenerates in a day.
+    At full weight this is `base` · day / (reserve rate · regeneration time). With a rate of 10 and 5 days the cost is a fiftieth of the
+    mana, so ten full votes per day use the mana that regenerates in a day.
     """
     divisor = reserve_rate * constants.COIN_VOTING_MANA_REGENERATION_SECONDS
     cost = (base * weight * constants.DAY_SECONDS % WORD128 // constants.COIN_100_PERCENT + divisor - 1) // divisor
@@ -145,7 +145,10 @@ def mana_cost(base: int, weight: int, reserve_rate: int) -> int:
 
 
 def rshares_of(state: State, comment: Comment, cost: int) -> int:
-    """Return the rshares for spent mana, less a fixed amount of dust. They fall linearly to 0 in the last hours before the payout."""
+    """Return the rshares for spent mana, less a fixed amount of dust.
+
+    In the last hours before the payout the rshares fall linearly to 0.
+    """
     rshares = max(0, cost - constants.COIN_VOTE_DUST_THRESHOLD)
     left, lockout = comment.cashout_time - state.props.time, state.spec.constants.COIN_UPVOTE_LOCKOUT_SECONDS
     return rshares * left // lockout if left < lockout else rshares
@@ -192,10 +195,10 @@ def change_vote(state: State, comment: Comment, vote: CommentVote, weight: int, 
 
 
 def changed_vote(comment: Comment, vote: CommentVote, rshares: int) -> dict[str, int]:
-    """Return the changes of a comment when the rshares of a vote on it change.
+    """Return the new values of a comment's fields when the rshares of a vote on it change.
 
-    abs_rshares grows by the new size without losing the old one: it counts all rshares ever spent on the comment. vote_rshares doesn't
-    change. total_vote_weight loses only the vote's own weight, which excludes the discount of an early vote.
+    abs_rshares grows by the new size without losing the old one, because it counts all rshares ever spent on the comment. vote_rshares
+    doesn't change. total_vote_weight loses only the vote's own weight, which excludes the discount for an early vote.
     """
     return {
         "net_rshares": share(share(comment.net_rshares - vote.rshares) + rshares),
@@ -224,7 +227,7 @@ def post_fund(state: State) -> RewardFund:
 
 
 class ContentRewardPool(NamedTuple):
-    """The reward pool of unpaid comments: its funds, in SBD if there is a median price, and the claims and curve that divide them."""
+    """The reward pool of unpaid comments: its funds, in SBD if there is a median price, and the claims and the curve that divide them."""
 
     worth: Asset
     claims: int

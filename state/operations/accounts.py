@@ -67,9 +67,10 @@ class AccountCreate(Operation, frozen=True):
             create_vesting(state, account, fee)
 
     def _require_fee(self, state: State) -> None:
-        """Refuse a fee other than the witnesses' median.
+        """Refuse a fee that differs from the witnesses' median.
 
-        Before hardfork 20 the median was the minimum, under hardfork 19 thirty times the median. Before hardfork 1 any fee was valid.
+        Before hardfork 20 a higher fee was accepted as well, and under hardfork 19 the minimum was thirty times the median. Before hardfork
+        1 any fee was valid.
         """
         fee = state.schedule.median_props.account_creation_fee
         require_fee_limit(state, self.fee)
@@ -94,7 +95,7 @@ class AccountCreate(Operation, frozen=True):
 
 @operation(41, active="creator", impacted=("new_account_name", "creator"))
 class AccountCreateWithDelegation(Operation, frozen=True):
-    """Create an account for a lower fee and a delegation to it. Refused since hardfork 20."""
+    """Create an account for a lower fee, with a delegation to it. Refused since hardfork 20."""
 
     fee: Asset = Asset()
     delegation: Asset = Asset()
@@ -302,8 +303,8 @@ def require_hardfork_20(state: State, operation_name: str) -> None:
 def use_subsidy(state: State) -> None:
     """Take a free account out of the common pool and the producer's pool.
 
-    When a claim is pushed, its block's producer is unknown, so only the common pool is checked. A producer with an empty pool leaves the
-    claim out of its block.
+    When a claim is pushed, the producer of its block is unknown, so only the common pool is checked. A producer with an empty pool leaves
+    the claim out of its block.
     """
     if not state.is_pushing:
         producer = state.witness(state.props.current_witness)

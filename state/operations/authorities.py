@@ -41,7 +41,7 @@ class AccountUpdate(Operation, frozen=True):
         require_not_temp(state, self.account)
         account = update_account(state, self.account, (self.owner, self.active, self.posting), self.memo_key)
         if self.json_metadata:
-            # Before hardfork 21 both texts were the same.
+            # Before hardfork 21 the posting metadata was always the same text.
             both = {"posting_json_metadata": self.json_metadata} if state.hardfork < 21 else {}
             update_metadata(state, account, json_metadata=self.json_metadata, **both)
 
@@ -88,7 +88,7 @@ class AccountUpdate2(Operation, frozen=True):
 
 @operation(36, owner="account")
 class DeclineVotingRights(Operation, frozen=True):
-    """Give up the right to vote permanently, after a delay during which the request can be cancelled."""
+    """Give up the right to vote permanently, after a delay in which the request can be cancelled."""
 
     account: AccountName = ""
     decline: Bool = True
@@ -116,7 +116,7 @@ class DeclineVotingRights(Operation, frozen=True):
 
 @operation(24, active="recovery_account", impacted=("recovery_account", "account_to_recover"))
 class RequestAccountRecovery(Operation, frozen=True):
-    """Propose, as its recovery partner, a new owner authority for a stolen account."""
+    """Propose a new owner authority for a stolen account, as the account's recovery partner."""
 
     recovery_account: AccountName = ""
     account_to_recover: AccountName = ""
@@ -145,7 +145,7 @@ class RequestAccountRecovery(Operation, frozen=True):
             )
             require_size(state, authority)
         if state.hardfork >= 15:
-            # Before hardfork 15 the existence of its accounts was not checked.
+            # Before hardfork 15 the existence of the authority's accounts was not checked.
             require_accounts(state, authority)
 
         expires = state.head_time + state.spec.constants.COIN_ACCOUNT_RECOVERY_REQUEST_EXPIRATION_PERIOD
@@ -155,7 +155,7 @@ class RequestAccountRecovery(Operation, frozen=True):
             requests.modify(request, new_owner_authority=authority, expires=expires)
 
     def _require_partner(self, state: State, account: Account) -> None:
-        """Refuse unless signed by the account's recovery partner, which is the witness with the most votes if none is set."""
+        """Refuse unless the signer is the account's recovery partner. If none is set, this is the witness with the most votes."""
         if account.recovery_account:
             require(
                 account.recovery_account == self.recovery_account,
@@ -173,7 +173,7 @@ class RequestAccountRecovery(Operation, frozen=True):
 
 @operation(25, impacted=("account_to_recover",))
 class RecoverAccount(Operation, frozen=True):
-    """Recover a stolen account, signed with the new and a recent owner authority."""
+    """Recover a stolen account, signed with the new owner authority and a recent one."""
 
     account_to_recover: AccountName = ""
     new_owner_authority: Authority = Authority()
@@ -253,7 +253,7 @@ class ChangeRecoveryAccount(Operation, frozen=True):
 
 @operation(37, active="reset_account")
 class ResetAccount(Operation, frozen=True):
-    """Set the owner authority of a long unused account. Always refused."""
+    """Set the owner authority of an account that has been unused for a long time. Always refused."""
 
     reset_account: AccountName = ""
     account_to_reset: AccountName = ""
@@ -299,7 +299,7 @@ class SetResetAccount(Operation, frozen=True):
 
 
 def require_not_temp(state: State, name: str) -> None:
-    """Refuse to change the account `temp`, as which anybody can act. Before hardfork 1 this was not checked."""
+    """Refuse to change the account `temp`, because anybody can act as `temp`. Before hardfork 1 this was not checked."""
     require(name != COIN_TEMP_ACCOUNT or state.hardfork < 1, "Cannot update temp account.", condition="o.account != COIN_TEMP_ACCOUNT")
 
 
@@ -321,7 +321,7 @@ def require_not_trivial(authority: Authority) -> None:
 def update_account(
     state: State, name: str, authorities: tuple[Authority | None, Authority | None, Authority | None], memo_key: bytes
 ) -> Account:
-    """Replace the given authorities and memo key; the owner authority at most once an hour on the main build."""
+    """Replace the given authorities and memo key. On the main build the owner authority can change at most once an hour."""
     owner, active, posting = authorities
     if posting is not None and state.hardfork >= 15:
         # Before hardfork 15 the posting authority was not checked. The others are still not checked.

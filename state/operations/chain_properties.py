@@ -14,7 +14,7 @@ DEFAULT_BLOCK_SIZE = constants.COIN_MIN_BLOCK_SIZE_LIMIT * 2
 
 
 class LegacyChainProperties(Struct, frozen=True):
-    """The chain properties proposed in older operations of witnesses and miners. The condenser adds two constants on output."""
+    """The chain properties proposed in older operations of witnesses and miners. The condenser adds two constants to its output."""
 
     LEGACY_EXTRA: ClassVar[dict[str, int]] = {
         "account_subsidy_budget": constants.COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET,
@@ -35,7 +35,7 @@ class PowChainProperties(Struct, frozen=True):
 
 
 def require_chain_properties(props: LegacyChainProperties | PowChainProperties, codecs: Codecs, *, canonical: bool) -> None:
-    """Refuse chain properties out of range. `canonical` also refuses historic spellings of the fee's symbol."""
+    """Refuse chain properties that are out of range. `canonical` also refuses historic spellings of the fee's symbol."""
     fee = props.account_creation_fee
     minimum = codecs.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE
     require(not (canonical and fee.symbol_bytes), condition="account_creation_fee.symbol.is_canon()")

@@ -1,7 +1,7 @@
 """Static checks shared by operations, each with its message and condition in one place.
 
-A condition is the reference's source expression. Clients see it before the text.
-Source: operations.md §2.3, §2.4; wire-format.md §4.1, §4.2.
+A condition is the reference's source expression. In a refusal it precedes the text. Source: operations.md §2.3, §2.4; wire-format.md §4.1,
+§4.2.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def require_account_name(name: str) -> None:
 
 
 def require_optional_account_name(name: str) -> None:
-    """Refuse an invalid account name. An empty one passes."""
+    """Refuse an invalid account name. An empty one is accepted."""
     if name:
         require_account_name(name)
 
@@ -37,14 +37,14 @@ def require_memo(note: str) -> None:
 
 
 def require_json_metadata(json: str, field: str = "json_metadata") -> None:
-    """Refuse a text that is not JSON in UTF-8. An empty one passes. `field` is the name of the operation's field."""
+    """Refuse a text that is not JSON in UTF-8. An empty text is accepted. `field` is the name of the operation's field."""
     if json:
         require(text.is_utf8(json), "JSON Metadata not formatted in UTF8", condition=f"fc::is_utf8({field})")
         require_valid_json(json, field)
 
 
 def require_valid_json(json: str, field: str) -> None:
-    """Refuse a text that isn't JSON for the reference's lenient parser. A text that it can't parse fails with its own error."""
+    """Refuse a text that isn't valid for the reference's lenient JSON parser. If the parser fails, its error is the refusal."""
     jsontext.require_valid(json, "JSON Metadata not valid JSON", condition=f"fc::json::is_valid({field})")
 
 
@@ -57,5 +57,5 @@ def require_url(address: str) -> None:
 
 
 def require_no_extensions(extensions: tuple[Any, ...], operation: str) -> None:
-    """Refuse extensions. Not every operation with that field calls this."""
+    """Refuse extensions. Some operations with extensions don't call this."""
     require(not extensions, f"There are no extensions for {operation}_operation.", condition="extensions.size() == 0")

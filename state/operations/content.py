@@ -93,7 +93,7 @@ class Comment(Operation, frozen=True):
             require_valid_json(self.json_metadata, "json_metadata")
 
     def apply(self, state: State) -> None:
-        # The reference checks again here that there is a body, which follows from the static checks.
+        # The reference checks again here that there is a body. The static checks have already ensured this.
         comment, author = comments.find_comment(state, self.author, self.permlink), state.account(self.author)
         parent = None
         if self.parent_author:
@@ -241,7 +241,7 @@ class AllowedVoteAssets(Struct, frozen=True):
 
 
 class CommentOption(ChainVariant):
-    """The kind of a member of comment_options' extensions. Vote assets exist only on chains with SMTs."""
+    """Kind of the elements of comment_options' extensions. Vote assets exist only on chains with SMTs."""
 
     default = CommentPayoutBeneficiaries()
 
@@ -323,7 +323,7 @@ class CommentOptions(Operation, frozen=True):
 
 
 def require_beneficiaries(state: State, comment: CommentRow, beneficiaries: tuple[Beneficiary, ...]) -> None:
-    """Refuse beneficiaries of a comment with beneficiaries or votes, and nonexistent accounts."""
+    """Refuse beneficiaries if the comment already has beneficiaries or votes, or if a beneficiary doesn't exist."""
     require(not comment.beneficiaries, "Comment already has beneficiaries specified.", condition="_c.beneficiaries.size() == 0")
     require(
         comment.abs_rshares == 0, "Comment must not have been voted on before specifying beneficiaries.", condition="_c.abs_rshares == 0"

@@ -102,7 +102,7 @@ class CustomBinary(Operation, frozen=True):
 
 
 def require_id(name: str) -> None:
-    """Refuse a too long id. Ids decoded from the wire format are already truncated."""
+    """Refuse an id that is too long. Ids decoded from the wire format are already truncated."""
     size = text.size(name)
     require(
         size <= COIN_CUSTOM_OP_ID_MAX_LENGTH,

@@ -24,7 +24,7 @@ def require_names(*names: str) -> None:
 
 @operation(27, active="from_", impacted=("from_", "to", "agent"), protected="from_")
 class EscrowTransfer(Operation, frozen=True):
-    """Put funds for a receiver in escrow, with an agent as arbiter. Receiver and agent must ratify it before the deadline."""
+    """Put funds for a receiver in escrow, with an agent as arbiter. The receiver and the agent must approve it before the deadline."""
 
     from_: AccountName = ""
     to: AccountName = ""
@@ -209,7 +209,7 @@ class EscrowRelease(Operation, frozen=True):
         require_covered(self.coin_amount, Asset(escrow.coin_balance, COIN), "coin")
         require_covered(self.sbd_amount, Asset(escrow.sbd_balance, SBD), "sbd")
         require_parties(escrow, self.to, self.agent, "e")
-        # The reference checks again here that the receiver is one of the parties, which follows from the static checks.
+        # The reference checks again here that the receiver is one of the parties. The static checks have already ensured this.
         require(escrow.is_approved, "Funds cannot be released prior to escrow approval.", condition="e.to_approved && e.agent_approved")
         self._require_right(escrow, state.head_time)
 
@@ -222,9 +222,9 @@ class EscrowRelease(Operation, frozen=True):
             state.escrows.modify(escrow, coin_balance=escrow.coin_balance - coin, sbd_balance=escrow.sbd_balance - sbd)
 
     def _require_right(self, escrow: Escrow, now: int) -> None:
-        """Refuse unless this account can release to this receiver.
+        """Refuse unless this account is allowed to release funds to this receiver.
 
-        In a dispute only the agent can. Otherwise each party can release to the other party, and after the expiration to either party.
+        In a dispute only the agent is. Otherwise each party can release to the other party, and after the expiration to either party.
         """
         parties = {"f": escrow.from_, "t": escrow.to}
         if escrow.disputed:
@@ -264,7 +264,7 @@ class EscrowRelease(Operation, frozen=True):
 
 
 def require_parties(escrow: Escrow, to: str, agent: str, name: str) -> None:
-    """Refuse unless an operation has the parties of its escrow. `name` is the escrow in the reference's condition."""
+    """Refuse an operation whose parties differ from those of its escrow. `name` is the name of the escrow in the reference's condition."""
     require(escrow.to == to, "Operation 'to' (${o}) does not match escrow 'to' (${e}).", condition=f"{name}.to == o.to", o=to, e=escrow.to)
     # `${a}` stays in the message, as in the reference.
     require(
@@ -288,6 +288,6 @@ def require_covered(amount: Asset, balance: Asset, currency: str) -> None:
 
 
 def require_currencies(sbd_amount: Asset, coin_amount: Asset) -> None:
-    """Refuse amounts that are not in the currency of their field."""
+    """Refuse amounts in another currency than that of their field."""
     require(sbd_amount.symbol == SBD, "sbd amount must contain SBD", condition="sbd_amount.symbol == SBD_SYMBOL")
     require(coin_amount.symbol == COIN, "coin amount must contain COIN", condition="coin_amount.symbol == COIN_SYMBOL")

@@ -144,7 +144,10 @@ def create_order(state: State, operation: LimitOrderCreate | LimitOrderCreate2, 
 
 
 def require_market(sold: int, received: int, receive_field: str) -> None:
-    """Refuse markets other than COIN against SBD or an SMT. `receive_field` names the other side in the condition."""
+    """Refuse any market except COIN against SBD or an SMT.
+
+    `receive_field` is the operation's field for the received amount; the condition of the refusal contains it.
+    """
     allowed = {sold, received} == {COIN, SBD} or (is_smt(sold) and received == COIN) or (sold == COIN and is_smt(received))
     other = receive_field
     require(

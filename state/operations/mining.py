@@ -50,13 +50,13 @@ from state.tables.globals import ChainProperties
 from state.tables.witnesses import Witness
 
 TARGET_MAX = 2**256 - 1
-POW_WITNESSES_MAX = 1004  # queued miners; from this number on every proof is refused
+POW_WITNESSES_MAX = 1004  # maximum number of queued miners; when it is reached, every proof is refused
 
 # ------------------------------------------------------------------ pow
 
 
 class PowWork(Struct, frozen=True):
-    """A proof of work by signatures: the worker's key, the signed digest, the signature, and the hash, which must be below the target."""
+    """A proof of work by signatures: the worker's key, the signed digest, the signature, and a hash, which must be below the target."""
 
     worker: PublicKey = bytes(33)
     input: Hash256 = bytes(32)
@@ -102,11 +102,11 @@ class Pow(Operation, frozen=True):
         pay_producer(state, reward, liquid=early)
 
     def _require_new_work(self, state: State) -> None:
-        """Refuse a proof whose work is already recorded as some witness's latest work."""
+        """Refuse a proof whose work is already recorded as the latest work of any witness."""
         if next(state.witnesses.by_work.equal(self.work.work), None) is None:
             return
         dump: Any = state.wire.codecs.dumper(Pow)
-        # `${witness}` stays in the message, because the reference gives that value another name.
+        # `${witness}` stays in the message, because the reference passes that value under another name.
         raise Refused("${w}  ${witness}", condition='!"DUPLICATE WORK DISCOVERED"', w=json.encode(dump(self)).decode())
 
     def _require_worker(self, state: State) -> None:
@@ -135,7 +135,7 @@ class Pow2Input(Struct, frozen=True):
 
 
 class Pow2Work(Struct, frozen=True):
-    """A proof of work by signatures. It has only the resulting difficulty, because every node can compute the rest."""
+    """A proof of work by signatures. It contains only the resulting difficulty, because every node can compute the rest."""
 
     TAG = 0
     input: Pow2Input = Pow2Input()
@@ -222,11 +222,11 @@ class Pow2(Operation, frozen=True):
         count_work(state)
         enter_queue(state, name, key or NULL_KEY, self.props)
         if state.hardfork < 16:
-            # Since hardfork 16 mining earned only a place in the schedule.
+            # Since hardfork 16 mining earned only a position in the schedule, not COIN.
             pay_producer(state, pow_reward(state), liquid=False)
 
     def _require_last_block(self, state: State) -> None:
-        """Refuse work for a block other than the head, and work of the wrong kind: hardfork 16 replaced pow2 with equihash."""
+        """Refuse work for any block but the head, and work of the wrong kind: hardfork 16 replaced pow2 with equihash."""
         head, done = state.props.head_block_id, self.work
         if state.hardfork < 16:
             if not isinstance(done, Pow2Work):
@@ -268,7 +268,7 @@ class SignedHeader(Struct, frozen=True):
 
 
 class SharedForm(Kind):
-    """The kind of a field that the condenser writes like the other groups, although its elements have a legacy form."""
+    """Kind of a field whose elements have a legacy form that isn't used: the condenser writes the field like the other API groups."""
 
     def __init__(self, element: type) -> None:
         self.element = element

@@ -25,7 +25,7 @@ ProposalIds = Annotated[tuple[int, ...], Many(Int(64, signed=True), ascending=Tr
 
 @operation(44, active="creator", impacted=("creator", "receiver"))
 class CreateProposal(Operation, frozen=True):
-    """Create a proposal for daily pay from the treasury. The permlink is that of a post that explains it."""
+    """Create a proposal for daily pay from the treasury. The permlink names the post that explains the proposal."""
 
     creator: AccountName = ""
     receiver: AccountName = ""
@@ -166,6 +166,6 @@ def until_nul(words: str) -> str:
 
 
 def require_proposal_ids(ids: tuple[int, ...]) -> None:
-    """Refuse an empty or too long list of ids."""
+    """Refuse a list of ids that is empty or too long."""
     require(ids, condition="proposal_ids.empty() == false")
     require(len(ids) <= constants.COIN_PROPOSAL_MAX_IDS_NUMBER, condition="proposal_ids.size() <= COIN_PROPOSAL_MAX_IDS_NUMBER")

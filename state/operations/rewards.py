@@ -82,7 +82,7 @@ class ClaimRewardBalance2(Operation, frozen=True):
     def validate(self, codecs: Codecs) -> None:
         checks.require_account_name(self.account)
         require(self.reward_tokens, NOTHING, condition="reward_tokens.empty() == false")
-        # The order is checked before the amount, token by token.
+        # The check of the order precedes the check of the amount, token by token.
         before = -1
         for token in self.reward_tokens:
             digits = nai_digits(token.symbol)
@@ -118,7 +118,7 @@ class ClaimRewardBalance2(Operation, frozen=True):
 
 
 def require_order(left: int, right: int, symbol: int) -> None:
-    """Refuse unless the left NAI is smaller than the right one. `symbol` is the right one's, for the text of equal NAIs."""
+    """Refuse unless the left NAI is smaller than the right one. `symbol` is the right one's, and is part of the text for equal NAIs."""
     require(
         left <= right, "Reward tokens have not been inserted in ascending order.", condition="itl->symbol.to_nai() <= itr->symbol.to_nai()"
     )
@@ -139,14 +139,14 @@ def require_earned(claim: int, actual: int, symbol: int, condition: str) -> None
 
 
 def worth_of(account: Account, vests: int) -> int:
-    """Return the COIN value of a part of an account's earned VESTS: for all of them, all of the COIN."""
+    """Return the COIN value of some of an account's unclaimed VESTS. The value of all of them is all of the unclaimed COIN."""
     if vests == account.reward_vesting_balance:
         return account.reward_vesting_coin
     return vests * account.reward_vesting_coin // account.reward_vesting_balance
 
 
 def vesting_claim(account: Account, vests: int, worth: int) -> dict[str, int]:
-    """Return the changes of an account that claims VESTS."""
+    """Return the new values of an account's fields after it claims VESTS."""
     return {
         "vesting_shares": share(account.vesting_shares + vests),
         "reward_vesting_balance": account.reward_vesting_balance - vests,

@@ -53,7 +53,7 @@ class TransferToVesting(Operation, frozen=True):
 
 @operation(4, active="account", protected="account")
 class WithdrawVesting(Operation, frozen=True):
-    """Power down: have vesting shares paid out in weekly parts. An amount of 0 stops it."""
+    """Power down: pay out vesting shares in weekly parts. An amount of 0 stops the power-down."""
 
     account: AccountName = ""
     vesting_shares: Asset = Asset()
@@ -101,7 +101,7 @@ class WithdrawVesting(Operation, frozen=True):
         )
 
     def _require_power(self, state: State, account: Account) -> None:
-        """Refuse an account with at most ten creation fees in VESTS. Since hardfork 16 it can stop a power-down."""
+        """Refuse an account whose VESTS are worth at most ten creation fees. Since hardfork 16 such an account can stop a power-down."""
         fee = state.schedule.median_props.account_creation_fee
         least = wrapped(coin_to_vests(state, fee) * POWER_MIN_FEES)
         require(
@@ -168,7 +168,7 @@ class SetWithdrawVestingRoute(Operation, frozen=True):
 
 @operation(40, active="delegator", impacted=("delegator", "delegatee"))
 class DelegateVestingShares(Operation, frozen=True):
-    """Delegate vesting shares to another account. The amount is the new total."""
+    """Delegate vesting shares to another account. The amount is the new total of the delegation."""
 
     delegator: AccountName = ""
     delegatee: AccountName = ""
@@ -215,7 +215,10 @@ class DelegateVestingShares(Operation, frozen=True):
             take_back(state, old, delegatee, shares)
 
     def _require_available(self, shares: int, available: tuple[int, int]) -> None:
-        """Refuse unless both manabars of the delegator allow it. Before hardfork 21 there is one bar, and both numbers are equal."""
+        """Refuse a delegation that exceeds what a manabar of the delegator allows.
+
+        `available` is the limit by each of the two bars. Before hardfork 21 there is one bar, and both limits are equal.
+        """
         for kind, free in zip(("mana", "downvote mana"), available, strict=True):
             require(
                 free >= shares,
@@ -247,7 +250,7 @@ def withdraw_rate(state: State, shares: int) -> int:
 
 
 def require_minimum(state: State, shares: int, text: str, condition: str) -> None:
-    """Refuse a delegation worth less than a third of the creation fee, before hardfork 20 less than ten (smaller) fees."""
+    """Refuse a delegation worth less than a third of the creation fee, before hardfork 20 less than ten fees, which were smaller."""
     fee = state.schedule.median_props.account_creation_fee
     least = coin_to_vests(state, fee // 3 if state.hardfork >= 20 else share(fee * 10))
     require(shares >= least, text, condition=condition, v=Asset(least, VESTS))

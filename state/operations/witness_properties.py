@@ -37,8 +37,8 @@ class WitnessProperties(Struct, frozen=True):
 
 
 def read_properties(props: tuple[tuple[str, bytes], ...], codecs: Codecs) -> WitnessProperties:
-    """Decode all properties of an operation that has passed its checks. Unknown names are ignored."""
-    # The reference decodes `key` and `new_signing_key` into one variable. Empty bytes don't change it, so the witness keeps its key.
+    """Decode all properties of an operation that has passed its static checks. Unknown names are ignored."""
+    # The reference decodes `key` and `new_signing_key` into one variable. Empty bytes leave it unchanged, so the witness keeps its key.
     given = {name: data for name, data in props if data or name != "new_signing_key"}
     return WitnessProperties(**{name: read(PACKED[name], given[name], codecs) for name, _ in CHECKS if name in given})
 
@@ -52,7 +52,7 @@ def check_properties(props: tuple[tuple[str, bytes], ...], codecs: Codecs) -> No
 
 
 def signing_key(props: tuple[tuple[str, bytes], ...]) -> bytes | None:
-    """Return the current signing key in an operation, None if there is none. Needs no codecs."""
+    """Return the current signing key in an operation, None if there is none. Unlike `read_properties`, this needs no codecs."""
     data = dict(props).get(KEY)
     if not data:
         return data if data is None else NULL_KEY
@@ -82,7 +82,7 @@ class Packed(Struct, frozen=True):
 
 @contextmanager
 def inside(where: str) -> Iterator[None]:
-    """Add the decoded field to a refusal's context, inner fields first."""
+    """Add the name of the field being decoded to a refusal's context, inner fields first."""
     try:
         yield
     except ChainError as error:
@@ -109,7 +109,7 @@ def number(type_: str, kind: Int) -> Packed:
 
 
 def read_asset(data: bytes, i: int, codecs: Codecs) -> tuple[Asset, int]:
-    """Decode an amount and a symbol, the symbol in two halves."""
+    """Decode an asset: an amount, then the symbol in two halves."""
     with inside(f"error unpacking {ASSET}"):
         with inside("error unpacking int64_tError unpacking field amount"):
             amount = int.from_bytes(take(data, i, AMOUNT_BYTES), "little", signed=True)
@@ -135,7 +135,7 @@ def read_key(data: bytes, i: int, _: Codecs | None = None) -> tuple[bytes, int]:
 
 
 def read_text(data: bytes, i: int, _: Codecs) -> tuple[str, int]:
-    """Decode a length, byte by byte, and a text."""
+    """Decode a text and its length, which is read byte by byte."""
     try:
         size, i = unpack_length(data, i)
     except IndexError:
@@ -178,7 +178,7 @@ def check_fee(fee: Asset, codecs: Codecs) -> None:
 
 
 def check_block_size(size: int, _: Codecs) -> None:
-    """Refuse a too small maximum block size, in bytes. There is no upper limit here."""
+    """Refuse a maximum block size, in bytes, that is too small. There is no upper limit here."""
     require(
         size >= constants.COIN_MIN_BLOCK_SIZE_LIMIT,
         "maximum_block_size smaller than minimum max block size",
@@ -192,7 +192,7 @@ def check_interest_rate(rate: int, _: Codecs) -> None:
 
 
 def check_exchange_rate(rate: Price, _: Codecs) -> None:
-    """Refuse a price feed that is not SBD for COIN, in this direction."""
+    """Refuse a price feed unless its base is SBD and its quote is COIN."""
     require(
         rate.base.symbol == SBD and rate.quote.symbol == COIN,
         "Price feed must be a COIN/SBD price",
@@ -202,14 +202,14 @@ def check_exchange_rate(rate: Price, _: Codecs) -> None:
 
 
 def check_budget(budget: int, _: Codecs) -> None:
-    """Refuse a budget of free accounts out of range, in 1/10000 accounts per block."""
+    """Refuse an out-of-range budget for free accounts. The unit is 1/10000 of an account per block."""
     least, most = constants.COIN_RD_MIN_BUDGET, constants.COIN_RD_MAX_BUDGET
     require(budget >= least, "Budget must be at least ${n}", condition="account_subsidy_budget >= COIN_RD_MIN_BUDGET", n=least)
     require(budget <= most, "Budget must be at most ${n}", condition="account_subsidy_budget <= COIN_RD_MAX_BUDGET", n=most)
 
 
 def check_decay(decay: int, _: Codecs) -> None:
-    """Refuse a decay of unclaimed free accounts out of range."""
+    """Refuse an out-of-range decay of the pool of free accounts."""
     least, most = constants.COIN_RD_MIN_DECAY, constants.COIN_RD_MAX_DECAY
     require(decay >= least, "Decay must be at least ${n}", condition="account_subsidy_decay >= COIN_RD_MIN_DECAY", n=least)
     require(decay <= most, "Decay must be at most ${n}", condition="account_subsidy_decay <= COIN_RD_MAX_DECAY", n=most)

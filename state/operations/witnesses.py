@@ -83,7 +83,7 @@ class WitnessUpdate(Operation, frozen=True):
 
 @operation(42, impacted=("owner",))
 class WitnessSetProperties(Operation, frozen=True):
-    """Change single published properties of a witness, signed with its signing key."""
+    """Change individual published properties of a witness, signed with the witness's signing key."""
 
     owner: AccountName = ""
     props: Annotated[tuple[tuple[str, bytes], ...], Pairs(String(), Blob())] = ()
@@ -202,7 +202,7 @@ class AccountWitnessVote(Operation, frozen=True):
 
 @operation(13, active="account", impacted=("account", "proxy"), protected="account")
 class AccountWitnessProxy(Operation, frozen=True):
-    """Let another account (the proxy) vote for witnesses. An empty proxy ends this."""
+    """Let another account (the proxy) vote for witnesses. An empty proxy ends the delegation of the votes."""
 
     account: AccountName = ""
     proxy: AccountName = ""
@@ -220,7 +220,7 @@ class AccountWitnessProxy(Operation, frozen=True):
         weights = own_and_proxied(account)
         propagate_all(state, account, tuple(-weight for weight in weights))
         if not self.proxy:
-            # The account's votes from before the proxy are not restored.
+            # The votes that the account had before it set the proxy are not restored.
             state.accounts.modify(account, proxy="")
             return
         require_short_chain(state, account, state.account(self.proxy))
@@ -239,7 +239,7 @@ def require_fee_limit(state: State, fee: int) -> None:
 
 
 def require_short_chain(state: State, account: Account, proxy: Account) -> None:
-    """Refuse a proxy whose own proxies lead back to the account or form a chain that is too long."""
+    """Refuse a proxy whose chain of proxies leads back to the account or is too long."""
     chain = {account.name, proxy.name}
     while proxy.proxy:
         proxy = state.account(proxy.proxy)

@@ -1,8 +1,9 @@
 """Edits of a comment's body: a new text, or patches of the old one in the format of diff-match-patch.
 
-The reference has no flag for patches: a text that parses as patches and applies is a patch, any other text replaces the body. A difference
-in parsing, matching or applying would therefore change bodies. This follows the C++ port of diff-match-patch that the reference uses, even
-where other ports differ. The port has a time limit; here a work budget in steps replaces it. Source: operations.md §8.1 "Edit".
+The reference has no flag for patches: a text that can be parsed as patches and applied is a patch, any other text replaces the body. A
+difference in parsing, matching or applying would therefore change bodies. This package follows the C++ port of diff-match-patch that the
+reference uses, even where other ports differ. The port has a time limit; here a work budget in steps replaces it. Source: operations.md
+§8.1 "Edit".
 """
 
 from state.effects.body_patch.application import apply_patches
@@ -24,7 +25,7 @@ def edited(old: str, body: str, budget: WorkBudget) -> str:
     try:
         result = apply_patches(read_patches(body), old, budget)
     except (PatchSyntaxError, PatchRangeError):
-        # The reference's library throws, and the reference replaces the body with the edit.
+        # In this case the reference's library throws, and the reference replaces the body with the edit.
         return body
     if body.isascii() and "%" not in body:
         return result

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from state.effects.body_patch.budget import WorkBudget
 from state.effects.body_patch.diff import DELETE, EQUAL, INSERT, Difference, common_suffix
 
-# Letters, digits and spaces of the reference's library, which runs in the locale "C".
+# What the reference's library counts as letters, digits and spaces. It runs in the locale "C".
 WORD = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 SPACE = frozenset(" \t\n\v\f\r")
 LINE_END = frozenset("\n\r")
@@ -13,7 +13,7 @@ EDGE_SCORE = 6
 
 
 class PositionMap:
-    """Map from positions in one text to positions in another, by their differences."""
+    """Map from positions in one text to positions in another, computed from the differences of the texts."""
 
     def __init__(self, found: list[Difference]) -> None:
         self._kinds = [kind for kind, _ in found]
@@ -46,7 +46,7 @@ def distance(found: list[Difference]) -> int:
 
 
 def align(found: list[Difference], budget: WorkBudget) -> None:
-    """Move each single change between two equal parts to the best boundary: a blank line, a line, a sentence, a word."""
+    """Move each change that is alone between two equal parts to the best boundary: a blank line, a line, a sentence, a word."""
     i = 1
     while i < len(found) - 1:
         (kind, change), before, after = found[i], found[i - 1], found[i + 1]
@@ -67,7 +67,7 @@ def align(found: list[Difference], budget: WorkBudget) -> None:
 def best_start(before: str, change: str, after: str, budget: WorkBudget) -> int:
     """Return the best start of a change between two equal parts, counted from the beginning of the first part.
 
-    Among equal scores it is the last position. When the budget is used up, it is the best position examined so far.
+    Among positions with equal scores this is the last one. If the budget is used up, it is the best position examined so far.
     """
     text = before + change + after
     size = len(change)

@@ -1,4 +1,4 @@
-"""Applies patches to a text: finds the position of each, where the text can have moved or changed, and replaces the text."""
+"""Applies patches to a text. The text of a patch can have moved or changed, so its position is searched for."""
 
 from state.effects.body_patch.alignment import PositionMap, align, distance
 from state.effects.body_patch.budget import WorkBudget
@@ -33,7 +33,7 @@ def apply_patches(patches: list[Patch], old: str, budget: WorkBudget) -> str:
 def apply_piece(patch: Patch, body: PatchBuffer, shift: int, budget: WorkBudget) -> int:
     """Apply one patch if it matches. Return the shift for the next patch.
 
-    Positions and lengths wrap only when they are compared, with the same result as if each sum wrapped.
+    Sums of positions and lengths are wrapped only before a comparison. The result is the same as if each sum wrapped.
     """
     expected = as_int32(patch.start + shift)
     if not patch.differences:
@@ -56,7 +56,7 @@ def apply_piece(patch: Patch, body: PatchBuffer, shift: int, budget: WorkBudget)
 
 
 def find_part(body: PatchBuffer, pattern: str, expected: int, budget: WorkBudget) -> tuple[int, int]:
-    """Return start and end of the best match, (-1, -1) if there is none. A long pattern is matched at both of its ends."""
+    """Return start and end of the best match, (-1, -1) if there is none. For a long pattern, both of its ends are matched separately."""
     length = len(pattern)
     if length <= PATTERN_LENGTH_MAX:
         start = find_match(body, pattern, expected, budget)
@@ -80,14 +80,14 @@ def adapt(changes: list[Difference], pattern: str, found: str, body: PatchBuffer
         return
     align(between, budget)
     places = PositionMap(between)
-    # As in the library, this counts insertions, although `places` maps the text without them.
+    # As in the library, `at` includes insertions, although `places` maps positions in the text without them.
     at = 0
     for kind, text in changes:
         if kind == INSERT:
             place = start + places.of(at)
             body.replace(place, place, text)
         elif kind == DELETE:
-            # In the library only the end must be within the text.
+            # The library checks only that the end is within the text.
             last = start + places.of(at + len(text))
             body.replace(min(start + places.of(at), last), last, "")
         if kind != DELETE:
@@ -95,7 +95,10 @@ def adapt(changes: list[Difference], pattern: str, found: str, body: PatchBuffer
 
 
 def unpadded(body: PatchBuffer) -> str:
-    """Return the text without the length of the padding at both ends; only at the beginning if the text is shorter than both."""
+    """Return the text without as many characters at both ends as the padding has.
+
+    If the text is shorter than both paddings together, only those at the beginning are removed.
+    """
     if body.length < MARGIN:
         raise PatchRangeError
     end = body.length - MARGIN

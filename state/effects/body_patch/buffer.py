@@ -1,4 +1,4 @@
-"""Text buffer in pieces, so that the cost of a change depends neither on its position nor on the length of the text."""
+"""Text buffer that consists of pieces, so that the cost of a change depends neither on its position nor on the length of the text."""
 
 from state.effects.body_patch.budget import WorkBudget
 
@@ -8,11 +8,11 @@ CHARACTERS_PER_STEP = 25
 
 
 class PatchRangeError(Exception):
-    """A position beyond the end of the text. The reference's library throws, and the edit replaces the body."""
+    """A position is beyond the end of the text. In this case the reference's library throws, and the edit replaces the body."""
 
 
 class PatchBuffer:
-    """A text with a cursor: the pieces before it, and the pieces after it in reverse, so that both lists change at their ends."""
+    """A text with a cursor. The pieces after the cursor are in reverse order, so that both lists of pieces change only at their ends."""
 
     def __init__(self, text: str, budget: WorkBudget) -> None:
         pieces = [text[i : i + PIECE_LENGTH] for i in range(0, len(text), PIECE_LENGTH)]

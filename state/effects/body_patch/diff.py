@@ -1,7 +1,7 @@
 """Finds the differences between two texts, exactly like the reference's library.
 
-The library gives up after a second of CPU time. Here the search gives up when the work budget is used up, with the same result: the
-rest is deleted and inserted as a whole.
+The library gives up after a second of CPU time. Here the search gives up when the work budget is used up. In both cases, the rest of the
+old text is deleted and the rest of the new text is inserted as a whole.
 """
 
 from state.effects.body_patch.budget import WorkBudget
@@ -11,14 +11,14 @@ DELETE, EQUAL, INSERT = -1, 0, 1
 # One difference: its kind (DELETE, EQUAL or INSERT) and its text.
 Difference = tuple[int, str]
 
-# Characters above which Python's search takes linear time. For shorter texts it compares at each position.
+# For texts of more characters than this, Python's search takes linear time. In shorter texts it compares at each position.
 LINEAR_SEARCH_LENGTH, LINEAR_PATTERN_LENGTH = 2500, 100
 
 
 def differences(old: str, new: str, budget: WorkBudget) -> list[Difference]:
     """Return the differences that turn `old` into `new`.
 
-    It is recursive. Each level halves the texts or the number of their differences.
+    The function is recursive. Each level halves the texts or the number of their differences.
     """
     if old == new:
         return [(EQUAL, old)] if old else []
@@ -78,7 +78,10 @@ def half_match(long: str, short: str, budget: WorkBudget) -> tuple[int, int, int
 
 
 def half_match_around(long: str, short: str, place: int, budget: WorkBudget) -> tuple[int, int, int] | None:
-    """Return a common substring of at least half of `long`, or None. It contains the quarter of `long` that begins at `place`."""
+    """Return a common substring of at least half of `long`, or None.
+
+    The substring contains the quarter of `long` that begins at `place`.
+    """
     seed = long[place : place + len(long) // 4]
     best = (0, 0, 0)
     at = find(short, seed, 0, budget)
@@ -94,10 +97,10 @@ def half_match_around(long: str, short: str, place: int, budget: WorkBudget) -> 
 
 
 def middle_of_path(old: str, new: str, budget: WorkBudget) -> tuple[int, int] | None:
-    """Return the positions in both texts of the middle of the shortest edit path.
+    """Return the middle of the shortest edit path, as a position in each text.
 
-    Return None if the texts have nothing in common, or the budget is used up. Source: Myers 1986, "An O(ND) Difference Algorithm and
-    Its Variations".
+    Return None if the texts have nothing in common, or the budget is used up. Source: Myers 1986, "An O(ND) Difference Algorithm and Its
+    Variations".
     """
     width, height = len(old), len(new)
     count_max = (width + height + 1) // 2
@@ -116,7 +119,7 @@ def middle_of_path(old: str, new: str, budget: WorkBudget) -> tuple[int, int] | 
             return met[0], met[1]
         met = backward.advance(count, None if is_odd else forward.reached, delta, budget)
         if met is not None:
-            # In this case as well, the texts are split at the end of the forward path.
+            # Here too, the texts are split at the end of the forward path.
             x = forward.reached[met[2]]
             return x, x - met[2] + count_max
     return None
@@ -137,7 +140,7 @@ class Front:
         self._start = self._end = 0
 
     def advance(self, count: int, others: list[int] | None, delta: int, budget: WorkBudget) -> tuple[int, int, int] | None:
-        """Extend each path by one difference, and check whether one meets the `others`, the paths from the other corner.
+        """Extend each path by one difference, and check whether a path meets one of `others`, the paths from the other corner.
 
         Return the positions in both texts where they meet and the index of the other path, or None if they don't meet.
         """
@@ -194,7 +197,7 @@ def merge_once(found: list[Difference], budget: WorkBudget) -> bool:
     while i < len(found) - 1:
         (kind, text), before, after = found[i], found[i - 1], found[i + 1]
         if before[0] == after[0] == EQUAL:
-            # A single change between two equal parts can absorb one of them: A, +BA, C becomes +AB, AC.
+            # A single change between two equal parts can take in one of them: A, +BA, C becomes +AB, AC.
             if text.endswith(before[1]):
                 found[i - 1 : i + 2] = [(kind, before[1] + text[: len(text) - len(before[1])]), (EQUAL, before[1] + after[1])]
                 changed = True
@@ -206,9 +209,10 @@ def merge_once(found: list[Difference], budget: WorkBudget) -> bool:
 
 
 def joined(found: list[Difference]) -> list[Difference]:
-    """Return differences with at most one deletion and one insertion between equal parts, without a common prefix or suffix.
+    """Return equivalent differences, with at most one deletion and one insertion between two equal parts.
 
-    Adjacent equal parts are merged, unless a change between them has become empty.
+    The deletion and the insertion have no common prefix or suffix. Adjacent equal parts are merged, unless a change between them has become
+    empty.
     """
     out: list[Difference] = []
     changes: list[Difference] = []

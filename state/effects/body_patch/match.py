@@ -1,8 +1,8 @@
 """Fuzzy search for a pattern (Bitap), with the positions and scores of the reference's library.
 
-For each number of errors, the library has one bit word per character of the text. Here there is one integer per character of the
-pattern, with a bit per position in the text, which has the same result about ten times as fast. The reference's scores are 32-bit
-floats. They decide between positions, so they are reproduced in integers.
+For each number of errors, the library stores one bit mask per character of the text. This module stores one integer per character of the
+pattern, with a bit per position in the text. The result is the same, about ten times as fast. The reference's scores are 32-bit floats.
+They decide between positions, so they are reproduced exactly, in integers.
 """
 
 from functools import cache
@@ -39,7 +39,7 @@ def find_match(body: PatchBuffer, pattern: str, expected: int, budget: WorkBudge
 
 
 def find_similar(body: PatchBuffer, pattern: str, place: int, budget: WorkBudget) -> int:
-    """Return the position with the best score, allowing errors; -1 if none reaches the threshold.
+    """Return the position of the best inexact match; -1 if no score reaches the threshold.
 
     For each number of errors, the search covers only the positions that could improve the best score.
     """
@@ -55,7 +55,8 @@ def find_similar(body: PatchBuffer, pattern: str, place: int, budget: WorkBudget
     for errors in range(length):
         reach = reach_within(errors, length, reach, threshold)
         start, finish = max(1, place - reach + 1), min(place + reach, body.length) + length
-        # The bits of `start` to `finish`, and the bit before, where as many characters as the number of errors are skipped.
+        # `span` has the bits of positions `start` to `finish`. `outside` is the bit before them, which allows as many skipped characters as
+        # errors.
         outside = 1 << last - finish
         span = (outside << max(0, finish - start + 1) + 1) - (outside << 1)
         previous = next_level(previous, fits, errors, span, outside)
@@ -71,7 +72,7 @@ def find_similar(body: PatchBuffer, pattern: str, place: int, budget: WorkBudget
 def next_level(previous: list[int], fits: list[int], errors: int, span: int, outside: int) -> list[int]:
     """Return, for each suffix of the pattern, the positions where it matches with this number of errors.
 
-    `previous` is the result for one error less, `span` has the bits of the searched positions, `outside` the bit before them.
+    `previous` is the result for one error less. `span` contains the bits of the searched positions, and `outside` is the bit before them.
     """
     level: list[int] = []
     fitting = skipping = 0
@@ -91,8 +92,8 @@ def next_level(previous: list[int], fits: list[int], errors: int, span: int, out
 def nearest_place(matches: int, origin: int, place: int, errors: int, length: int, threshold: int) -> tuple[int, int] | None:
     """Return the best score of some matches and its position, or None if none reaches the threshold.
 
-    The library goes through the matches from right to left. All have the same number of errors, so it finds the nearest one on the right,
-    and then takes the nearest one on the left unless that is farther.
+    The library goes through the matches from right to left. All have the same number of errors, so the library finds the nearest match on
+    the right of the expected position, and then takes the nearest one on the left unless that is farther away.
     """
     found = None
     # Bit `origin - j` is position j - 1, so positions to the right of the expected one are the lower bits.
@@ -115,7 +116,7 @@ def nearest_place(matches: int, origin: int, place: int, errors: int, length: in
 def first_threshold(body: PatchBuffer, pattern: str, place: int, budget: WorkBudget) -> int:
     """Return the score that a match must reach: that of the best exact match nearby, or else the threshold.
 
-    The library searches the whole text after the expected position, and searches before it only if that finds a match.
+    The library searches the whole text after the expected position. It searches the text before it only if there is a match after it.
     """
     length = len(pattern)
     start = max(0, place - DISTANCE_MAX)
@@ -138,7 +139,7 @@ def places_of_characters(window: str, pattern: str, width: int) -> list[int]:
 
     The last position of `width` has bit 1, even if the text ends before it.
     """
-    # Code 0 is for all characters that aren't in the pattern.
+    # Character code 0 represents all characters that aren't in the pattern.
     codes = {character: code for code, character in enumerate(dict.fromkeys(pattern), 1)}
     get = codes.get
     data = bytes([get(character, 0) for character in window])
@@ -148,7 +149,7 @@ def places_of_characters(window: str, pattern: str, width: int) -> list[int]:
 
 
 def reach_within(errors: int, length: int, reach: int, threshold: int) -> int:
-    """Return the distance, at most `reach`, within which a match with `errors` reaches the threshold; 0 if it can't."""
+    """Return the distance, at most `reach`, within which a match with `errors` errors reaches the threshold; 0 if there is none."""
     if score(errors, length, 0) > threshold:
         return 0
     reach = min(reach, DISTANCE_MAX)

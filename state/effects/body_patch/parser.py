@@ -18,7 +18,7 @@ LEADS = ((5, 0b110, 0x1F, 1), (4, 0b1110, 0x0F, 2), (3, 0b11110, 0x07, 3))
 
 
 class PatchSyntaxError(Exception):
-    """A text is not in the format of patches."""
+    """The text is not in the format of patches."""
 
 
 def read_patches(text: str) -> list[Patch]:
@@ -59,11 +59,11 @@ def as_int(digits: str) -> int:
 
 
 def percent_decoded(text: str) -> str:
-    """Decode the text of a patch's line, in which percent-encoded bytes are UTF-8.
+    """Decode the percent-encoded UTF-8 in one line of a patch.
 
-    The reference decodes code points as if they were bytes. An unencoded character beyond ASCII is therefore dropped or, if its code
-    looks like a lead byte, swallows the following characters. A character beyond the first plane becomes two surrogates, which match
-    nothing in a body.
+    The reference decodes code points as if they were bytes. An unencoded character beyond ASCII is therefore dropped or, if its code looks
+    like a lead byte, swallows the following characters. A character beyond the first plane becomes two surrogates, which match nothing in a
+    body.
     """
     if "%" in text:
         if NOT_ENCODED.search(text):
@@ -89,7 +89,7 @@ def decoded(text: str) -> str:
 
 
 def continued(units: list[int], i: int, code: int, follow: int) -> tuple[int, int]:
-    """Add the bits of `follow` continuation units, from index `i` on, to those of a lead.
+    """Combine the bits of a lead unit (`code`) with those of `follow` continuation units, from index `i` on.
 
     Return the code point and the next index. The code point is -1 if a unit is not a continuation; that unit is then read again.
     """

@@ -1,6 +1,6 @@
 """Prepares patches for matching: pads the ends of the text, and splits long patches into pieces that fit the matcher.
 
-Both follow the reference's library where other ports differ: it pads both ends of the first patch, and the context of a piece is longer
+Both steps follow the reference's library where other ports differ. It pads both ends of the first patch. The context of a piece is longer
 than the margin if the previous piece had a short context.
 """
 
@@ -18,7 +18,7 @@ BIG_DELETION_LENGTH = 2 * PATTERN_LENGTH_MAX
 
 
 class Patch(Struct):
-    """A patch: the position in the new text, the lengths of the old and new parts as its header has them, and the differences."""
+    """A patch: its position in the new text, the lengths of the old and new parts from its header, and its differences."""
 
     start: int
     old_length: int
@@ -50,17 +50,17 @@ def pad(patches: list[Patch]) -> None:
 
 
 def extend(patch: Patch, count: int) -> None:
-    """Add equal characters to the lengths of a patch."""
+    """Add `count` to the length of a patch's old and new parts, for equal characters."""
     patch.old_length = as_int32(patch.old_length + count)
     patch.new_length += count
 
 
 def pieces(patch: Patch) -> Iterator[Patch]:
-    """Split a patch whose header has a length above the maximum of a pattern into shorter patches, each with some context.
+    """Split a patch into shorter patches, each with some context, if a length in its header is above the maximum of a pattern.
 
     Equal parts alone don't become a piece. A big deletion stays in one piece if it follows an equal part.
     """
-    # The remaining differences, the next one last, and the used length of the next one.
+    # `left` contains the remaining differences, the next one last, and `used` is the length of the next one that is already used.
     left = patch.differences[::-1]
     used = 0
     start, context = patch.start, ""
@@ -101,7 +101,10 @@ def pieces(patch: Patch) -> Iterator[Patch]:
 
 
 def next_old_characters(left: list[Difference], used: int) -> str:
-    """Return the next few characters of the old text. `left` holds the differences in reverse, `used` the used length of the next one."""
+    """Return the next few characters of the old text.
+
+    `left` contains the differences in reverse, and `used` is the length of the next difference that is already used.
+    """
     out = ""
     for kind, text in reversed(left):
         if kind != INSERT:

@@ -1,4 +1,4 @@
-"""Settings of a token that its control account can change until setup: emissions, voting, and rewards of posts.
+"""Settings of a token that its control account can change until the setup: emissions, voting, and rewards of posts.
 
 Sources: operations.md §15.3-§15.5, wire-format.md §4.1, §4.6.
 """
@@ -162,7 +162,7 @@ class SmtSetupEmissions(Operation, frozen=True):
         )
 
     def _require_amounts(self) -> None:
-        # The reference checks again here that the symbol is liquid, as require_administration has done.
+        # The reference checks again here that the symbol is liquid. require_administration has already ensured this.
         left, right = self.lep_abs_amount, self.rep_abs_amount
         require(self.symbol == left.symbol, "Left endpoint symbol mismatch", condition="symbol == lep_abs_amount.symbol")
         require(self.symbol == right.symbol, "Right endpoint symbol mismatch", condition="symbol == rep_abs_amount.symbol")
@@ -199,7 +199,7 @@ class SmtSetSetupParameters(Operation, frozen=True):
 
 @operation(51, active="control_account")
 class SmtSetRuntimeParameters(Operation, frozen=True):
-    """Set the runtime parameters of a token: how posts earn it."""
+    """Set the runtime parameters of a token, which determine how posts earn it."""
 
     control_account: AccountName = ""
     symbol: Symbol = COIN

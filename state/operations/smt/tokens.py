@@ -30,7 +30,7 @@ def require_administration(control_account: str, symbol: int) -> None:
 
 @operation(52, active="control_account")
 class SmtCreate(Operation, frozen=True):
-    """Create a token with a NAI of the pool or, without a fee, reset a token that is not set up yet.
+    """Create a token with a NAI from the pool. With a fee of 0, reset a token whose setup is not completed.
 
     `precision` repeats the symbol's decimals, but is not in the wire format: a decoded operation has 0.
     """
@@ -87,7 +87,7 @@ class SmtCreate(Operation, frozen=True):
             replenish_pool(state)
 
     def _require_free(self, state: State, token: smt.SmtToken | None) -> None:
-        """Refuse a NAI of an existing token, or one that isn't in the pool."""
+        """Refuse a NAI that an existing token has, or that isn't in the pool."""
         require(token is None, "SMT ${nai} has already been created.", condition="token_ptr == nullptr", nai=nai_number(self.symbol))
         require(
             is_in_pool(state, self.symbol),
@@ -114,7 +114,7 @@ class SmtCreate(Operation, frozen=True):
         )
 
     def _require_reset(self, state: State, token: smt.SmtToken | None) -> None:
-        """Refuse a reset unless the account controls the token, and it has neither a completed setup nor emissions."""
+        """Refuse a reset unless the account controls the token, and the token has neither a completed setup nor emissions."""
         require(
             token is not None,
             "Cannot reset a non-existent SMT. Did you forget to specify the creation fee?",
@@ -170,7 +170,7 @@ class SmtSetup(Operation, frozen=True):
 
     def apply(self, state: State) -> None:
         require_tokens(state)
-        # As in the reference, the control account and the phase are not checked: anybody can set up and take over a token.
+        # As in the reference, neither the control account nor the phase is checked: anybody can set up and take over a token.
         token = state.smt_tokens.by_symbol.get(self.symbol)
         require(token is not None, "SMT ${ac} not elevated yet.", condition="_token", ac=self.control_account)
         assert token is not None, "it has just been asked for"
@@ -265,7 +265,7 @@ class SmtContribute(Operation, frozen=True):
             condition="token_ico->contributed.amount + o.contribution.amount <= token_ico->coin_units_hard_cap",
             c=Asset(ico.coin_units_hard_cap - ico.contributed, COIN),
         )
-        # The reference searches for a used id in contributions to COIN, which don't exist. A used id fails at the insertion.
+        # The reference looks for a used id among contributions to COIN, which don't exist. A used id is refused only at the insertion.
 
         adjust_balance(state, state.account(self.contributor), -amount, COIN)
         state.smt_contributions.insert(
@@ -274,7 +274,7 @@ class SmtContribute(Operation, frozen=True):
         state.smt_icos.modify(ico, contributed=contributed)
 
     def _require_ico(self, state: State) -> smt.SmtIco:
-        """Return the token's ICO. Refuse outside the contribution phase."""
+        """Return the token's ICO. Refuse the operation outside the contribution phase."""
         token = state.smt_tokens.by_symbol.get(self.symbol)
         require(token is not None, "Cannot contribute to an unknown SMT", condition="token != nullptr")
         assert token is not None, "it has just been asked for"

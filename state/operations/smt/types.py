@@ -33,20 +33,20 @@ Unit = Annotated[tuple[tuple[str, int], ...], Pairs(Bounded(16), Int(16))]
 
 
 def require_liquid_symbol(symbol: int) -> None:
-    """Refuse a symbol that is not a token's liquid one: those of vesting shares, and the three fixed ones."""
+    """Refuse any symbol but the liquid symbol of a token: those of vesting shares, and the three fixed ones."""
     require_symbol(symbol)
     require(is_smt(symbol), "legacy symbol used instead of NAI", condition="symbol.space() == asset_symbol_type::smt_nai_space")
     require(not is_vesting(symbol), "liquid variant of NAI expected", condition="symbol.is_vesting() == false")
 
 
 class SmtGenerationUnit(Struct, frozen=True):
-    """The receivers of the COIN and tokens of a contribution unit: weights by name."""
+    """The receivers of the COIN and of the tokens of a contribution unit, as weights by name."""
 
     coin_unit: Unit = ()
     token_unit: Unit = ()
 
     def validate(self) -> None:
-        """Refuse long maps, invalid account names (other than placeholders of the contributor), and non-positive weights."""
+        """Refuse maps that are too long, invalid account names (except placeholders of the contributor), and weights below 1."""
         require_unit(self.coin_unit, "coin_unit")
         require_unit(self.token_unit, "token_unit")
 
@@ -92,12 +92,12 @@ GenerationPolicy = Annotated[SmtCappedGenerationPolicy, Variant(("smt_capped_gen
 
 
 class SmtEmissionsUnit(Struct, frozen=True):
-    """The receivers of the tokens of an emission: weights by name."""
+    """The receivers of the tokens of an emission, as weights by name."""
 
     token_unit: Unit = ()
 
     def validate(self) -> None:
-        """Refuse an empty map, invalid account names (other than the token's funds), and non-positive weights."""
+        """Refuse an empty map, invalid account names (except the token's funds), and weights below 1."""
         require(self.token_unit, "Emissions token unit cannot be empty", condition="emissions_unit.token_unit.empty() == false")
         for name, weight in self.token_unit:
             require(
@@ -144,14 +144,14 @@ class SmtParamWindowsV1(Struct, frozen=True):
 
 
 class SmtParamVoteRegenerationPeriodSecondsV1(Struct, frozen=True):
-    """The time in which voting power regenerates, and the number of full votes in it."""
+    """The time in which voting power regenerates, and the number of full votes in this time."""
 
     TAG = 1
     vote_regeneration_period_seconds: UInt32 = 0
     votes_per_regeneration_period: UInt32 = 0
 
     def validate(self) -> None:
-        """Refuse a period longer than a week, more than 7000 votes in it, or more than 1000 votes a day."""
+        """Refuse a period longer than a week, more than 7000 votes in the period, or more than 1000 votes a day."""
         period, votes = self.vote_regeneration_period_seconds, self.votes_per_regeneration_period
         require(
             0 < period <= SMT_VESTING_WITHDRAW_INTERVAL_SECONDS,
@@ -167,7 +167,7 @@ class SmtParamVoteRegenerationPeriodSecondsV1(Struct, frozen=True):
             condition="vote_regeneration.votes_per_regeneration_period > 0 && "
             "vote_regeneration.votes_per_regeneration_period <= SMT_MAX_VOTES_PER_REGENERATION",
             max=SMT_MAX_VOTES_PER_REGENERATION,
-            v=period,  # as in the reference, the period instead of the votes
+            v=period,  # as in the reference, the message contains the period instead of the votes
         )
         votes_per_day = -(-votes * DAY_SECONDS // period)
         require(
