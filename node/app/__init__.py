@@ -1,1 +1,1 @@
-"""The node as a program: settings, the context that its tasks share, the tasks, and the service."""
+"""The node as a program: its settings, the context that its tasks share, the tasks, and the service."""

@@ -1,6 +1,6 @@
 """Banner of a started node: its addresses, settings for clients, and the accounts of a development chain.
 
-`--ready-file` writes the address for programs.
+Programs read the address from the file of `--ready-file` instead.
 """
 
 import errno
@@ -30,7 +30,7 @@ Pairs = Iterator[tuple[str, str]]
 
 
 class Funded(Struct, frozen=True, kw_only=True):
-    """An account with balances at genesis, in satoshis, and the secrets of its keys by role."""
+    """An account with balances at genesis. The balances are in satoshis; the secrets of its keys are keyed by role."""
 
     name: str
     coin: int
@@ -40,7 +40,9 @@ class Funded(Struct, frozen=True, kw_only=True):
 
 
 class Announcer(Struct, frozen=True):
-    """Announces a started node on stdout and in the ready file. As a context manager it removes the file before the start and at exit."""
+    """Announces a started node on stdout and in the ready file. It is a context manager that removes the file before the start and at
+    exit.
+    """
 
     ready_file: Path | None = None
     shows_keys: bool = False
@@ -48,7 +50,9 @@ class Announcer(Struct, frozen=True):
     command: str = ""  # the command line that started the node
 
     def __enter__(self) -> None:
-        """Remove the ready file of a killed node, so that waiting programs don't read it. Raises NodeError for any other file."""
+        """Remove the ready file that a killed node has left, so that waiting programs don't read it. Raises NodeError for a file of another
+        kind.
+        """
         if self.ready_file is not None:
             try:
                 if not is_ready_file(self.ready_file):
@@ -60,7 +64,7 @@ class Announcer(Struct, frozen=True):
                 raise NodeError(f"--ready-file {str(self.ready_file)!r} is not a file name: {error}") from None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Remove the file, unless another node has replaced it."""
+        """Remove the ready file, unless another node has replaced it."""
         if self.ready_file is not None:
             try:
                 if json.loads(self.ready_file.read_bytes())["pid"] == os.getpid():
@@ -69,7 +73,7 @@ class Announcer(Struct, frozen=True):
                 pass  # The file was removed, or is another node's.
 
     def announce(self, spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO | None = None) -> None:
-        """Announce the addresses of the service. `blocks` is the block mode, "" for a node that doesn't produce.
+        """Announce the addresses of the service. `blocks` is the block mode, or "" for a node that doesn't produce.
 
         A closed stdout doesn't stop the node.
         """
@@ -85,7 +89,9 @@ class Announcer(Struct, frozen=True):
             self._write(self.ready_file, ready)
 
     def goodbye(self, head: int, new: int, seconds: float, data: Path | None, out: TextIO | None = None) -> None:
-        """Print a summary on a terminal: the head block, the number of new blocks, and how to restart from the data folder."""
+        """Print a summary at exit, on a terminal only: the head block, the number of new blocks, and how to restart from the data
+        folder.
+        """
         out = out or sys.stderr
         if self.is_quiet or is_json_lines() or not out.isatty():
             return
@@ -95,7 +101,7 @@ class Announcer(Struct, frozen=True):
         last_line(f"Stopped after {duration(seconds)} at block {head:,}{added}. {hint}", out)
 
     def _write(self, path: Path, ready: dict[str, Any]) -> None:
-        """Write the file atomically, so that a reader never sees a part of it."""
+        """Write the ready file atomically, so that a reader never sees a part of it."""
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             temporary.write_text(json.dumps(ready) + "\n", "utf-8")
@@ -108,7 +114,7 @@ class Announcer(Struct, frozen=True):
 
 
 def is_ready_file(path: Path) -> bool:
-    """Whether a path is free or holds a node's ready file. Opens only regular files. Raises OSError."""
+    """Whether a path is unused or leads to the ready file of a node. Opens only regular files. Raises OSError."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -126,7 +132,9 @@ def is_ready_file(path: Path) -> bool:
 
 
 def write_banner(spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO, *, shows_keys: bool) -> None:
-    """Write the banner: with bold titles on a terminal, plain lines elsewhere. Only commands can be wider than WIDTH_MAX."""
+    """Write the banner, with bold titles on a terminal and as plain lines elsewhere. Only lines with commands can be wider than
+    WIDTH_MAX.
+    """
     bold, plain = ("\x1b[1m", "\x1b[0m") if is_coloured(out) else ("", "")
     if not out.isatty():
         for line in plain_lines(spec, addresses, blocks, shows_keys):
@@ -192,7 +200,7 @@ def summary(spec: ChainSpec, addresses: list[str], blocks: str) -> Pairs:
 
 
 def how_produced(mode: str) -> str:
-    """Describe a block mode."""
+    """Describe in words when a block mode makes blocks."""
     kind, _, seconds = mode.partition(":")
     return {
         "interval": f"produced every {seconds or 3} s",
@@ -203,7 +211,9 @@ def how_produced(mode: str) -> str:
 
 
 def client_settings(spec: ChainSpec, address: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield code that connects some clients to the node, ready to copy, without an indent (docs/clients.md)."""
+    """Yield, for some client libraries, a name and lines of code that connect to the node. The lines are not indented, so that they can be
+    copied (docs/clients.md).
+    """
     where = address.removeprefix("http://")
     yield "curl", [f"curl {where} -d '" + '{"jsonrpc":"2.0","id":1,"method":"jsonrpc.get_methods"}' + "'"]
     keys = [private_key(account, "active") for account in funded_accounts(spec)[:1]]
@@ -242,7 +252,7 @@ def client_settings(spec: ChainSpec, address: str) -> Iterator[tuple[str, list[s
 
 
 def funded_accounts(spec: ChainSpec) -> list[Funded]:
-    """Return the accounts with known keys and a balance at genesis: those with a password, or else the first witness."""
+    """Return the accounts that have known keys and a balance at genesis: those with a password, or else the first witness."""
     found = [
         Funded(
             name=account.name,
@@ -263,7 +273,7 @@ def funded_accounts(spec: ChainSpec) -> list[Funded]:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in its two largest units, for example `1 h 2 min`."""
+    """Format a duration in its two largest units, for example `1 h 2 min`."""
     whole = round(seconds)
     for size, name, small, part in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
         if whole >= size:
@@ -273,16 +283,16 @@ def duration(seconds: float) -> str:
 
 
 def balances_text(spec: ChainSpec, account: Funded) -> str:
-    """Return an account's balances at genesis as text, its VESTS as the amount of COIN that was powered up."""
+    """Return an account's balances at genesis as text. Its VESTS are given as the amount of COIN that was powered up."""
     texts = [f"{amount(account.coin)} {spec.coin_symbol}", f"{amount(account.sbd)} {spec.debt_symbol}"]
     return ", ".join([*texts, f"{amount(account.vesting)} {spec.coin_symbol} in {spec.vests_symbol}"])
 
 
 def amount(satoshis: int) -> str:
-    """Return an amount with its three decimals."""
+    """Format an amount with three decimals."""
     return f"{satoshis // 1000}.{satoshis % 1000:03}"
 
 
 def private_key(account: Funded, role: str) -> str:
-    """Return an account's private key of a role in wallet import format."""
+    """Return an account's private key for a role, in wallet import format."""
     return wif_from_secret(account.secrets[role])

@@ -27,8 +27,8 @@ BREACH_ADVICE = "Please report this with the blocks, which --data stores (coind 
 class NodeContext:
     """A chain at its genesis with its plugins, and the objects that all parts of the node share.
 
-    Setting `stop` shuts the node down gracefully. `fail` also does, and stores an error for the end: an exception raised inside the
-    chain would look like a refused block to its sender.
+    Setting `stop` shuts the node down gracefully. `fail` does the same and stores an error, which is raised after the shutdown. Code inside
+    the chain must call `fail` instead of raising: an exception there would look like a refused block to the block's sender.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -57,7 +57,7 @@ class NodeContext:
             self.chain.on_head_change.append(self._check_invariants)
 
     def _check_invariants(self, change: HeadChange) -> None:
-        """Check the invariants if they are due, and stop the node if one is broken."""
+        """Check the invariants if a check is due, and stop the node if one is violated."""
         if self.failure or all(block.number % self.settings.check_invariants for block in change.applied):
             return
         try:
@@ -67,7 +67,7 @@ class NodeContext:
             self.fail(StateError(f"after block {number} the state doesn't add up: {error}. {BREACH_ADVICE}"))
 
     def fail(self, error: NodeError) -> None:
-        """Shut the node down gracefully with an error. Later errors are ignored."""
+        """Shut the node down gracefully and report this error at the end. Later errors are ignored."""
         self.failure = self.failure or error
         self.stop.set()
 
@@ -91,7 +91,7 @@ class NodeContext:
 
 
 def require_time(settings: Settings) -> None:
-    """Raise NodeError if the chain can't have the start time of `settings`."""
+    """Raise NodeError if `settings` has a start time outside the range that the chain allows."""
     first, last = settings.spec.constants.COIN_GENESIS_TIME, GENERATED_TIME_MAX
     if settings.time is not None and not first <= settings.time <= last:
         given = date_text(settings.time) if 0 <= settings.time < WORD32 else f"{settings.time} s after 1970"
@@ -100,5 +100,5 @@ def require_time(settings: Settings) -> None:
 
 
 def date_text(seconds: int) -> str:
-    """Return a time as text. The chain's own texts show times after 2038 as dates before 1970."""
+    """Format a time in seconds since 1970. The chain itself prints times after 2038 as dates before 1970."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -33,9 +33,10 @@ START = 1_798_761_600
 class LocalChain(DevApi):
     """An independent chain for tests, in this process. Its first blocks are in the last slots before `time`.
 
-    `chain` is the name of a spec, its path, or a `ChainSpec`. With `blocks="instant"` each accepted transaction gets a block immediately,
-    with `"manual"` it waits for `mine`. `time` is the chain's start time in seconds since 1970; only new blocks and the methods for time
-    advance it. `witnesses` and `accounts` are the numbers of witnesses and of accounts with known keys. `plugins` replaces the spec's.
+    `chain` is the name of a spec, its path, or a `ChainSpec`. With `blocks="instant"` a block is made for each accepted transaction
+    immediately; with `"manual"` the transaction stays pending until `mine`. `time` is the chain's start time in seconds since 1970. Only
+    new blocks and the methods that set the time advance it. `witnesses` is the number of witnesses, `accounts` the number of accounts with
+    known keys. `plugins` replaces the spec's plugins.
     """
 
     def __init__(
@@ -61,18 +62,20 @@ class LocalChain(DevApi):
         self._service = new_service(self.chain, DirectProcessor(self.chain, devchain, clock), devchain, enabled)
 
     def call(self, method: str, params: Any = None) -> Any:
-        """Call an RPC method and return its result, as a node does. Raises CallRefused."""
+        """Call an RPC method as a client of a node would, and return the result. Raises CallRefused."""
         try:
             return in_process.call(self._service, method, {} if params is None else params)
         except RefusedCall as error:
             raise CallRefused(method, error.error) from None
 
     def push(self, trx: Any) -> None:
-        """Push a signed transaction, in either JSON form or as bytes."""
+        """Push a signed transaction, given as bytes or in one of its two JSON forms."""
         super().push(self._shown(trx))
 
     def explain(self, trx: Any) -> Any:
-        """Return why a signed transaction would be refused, with its bytes. `rule` is None if it would be accepted."""
+        """Return an explanation why a signed transaction would be refused, and the transaction's bytes. `rule` is None if it would be
+        accepted.
+        """
         return super().explain(self._shown(trx))
 
     def _shown(self, trx: Any) -> Any:

@@ -1,6 +1,6 @@
 """The node: all tasks of one chain, in one nursery, from start to shutdown.
 
-`run` starts a node from genesis or from a data folder. A replay reuses its parts (`node.replay`).
+`run` starts a node from genesis or from a data folder. A replay (`node.replay`) reuses parts of this module.
 """
 
 from collections.abc import Callable, Iterator
@@ -99,7 +99,9 @@ async def run_context(context: NodeContext) -> int:
 
 @contextmanager
 def opened_folder(context: NodeContext) -> Iterator[tuple[DataFolder, SnapshotSaver] | tuple[None, None]]:
-    """Open the node's data folder, if it has one. After a graceful shutdown, sync its log and save a snapshot. Failures stop the node."""
+    """Open the node's data folder, if it has one. After a graceful shutdown, sync the block log and save a snapshot. A failure stops the
+    node.
+    """
     settings = context.settings
     if settings.data is None:
         yield None, None
@@ -124,7 +126,7 @@ def opened_folder(context: NodeContext) -> Iterator[tuple[DataFolder, SnapshotSa
 
 
 async def load(context: NodeContext, folder: DataFolder) -> LoadedSnapshot | None:
-    """Load the newest good snapshot of the data folder and apply the blocks after it. Return the snapshot."""
+    """Load the newest usable snapshot of the data folder and apply the blocks after it. Return the snapshot."""
     log = folder.log
     for note in log.notes:
         _log.warning(note, head_block_number=len(log))
@@ -156,7 +158,9 @@ async def load(context: NodeContext, folder: DataFolder) -> LoadedSnapshot | Non
 
 
 def drop_edits(context: NodeContext, folder: DataFolder) -> None:
-    """Drop the edits of blocks that the folder doesn't hold: a block that is produced again can have the same id, without its edits."""
+    """Drop the state edits of blocks that the folder doesn't have. Such a block can be produced again with the same id, but without the
+    edits.
+    """
     gone = [block_id for block_id in folder.edits.edits() if not is_held(context, folder, block_id)]
     context.chain.sidecars.forget(gone)
     folder.edits.drop(gone)
@@ -174,9 +178,9 @@ def is_held(context: NodeContext, folder: DataFolder, block_id: bytes) -> bool:
 
 
 async def serve_chain(context: NodeContext, folder: DataFolder | None = None) -> None:
-    """Serve, produce and write until the node is stopped, or until writing the block log fails.
+    """Serve requests, produce blocks and write them until the node is stopped, or until writing the block log fails.
 
-    The first blocks of a new chain are made before the service opens. All other tasks start after it, and only if it can listen.
+    The first blocks of a new chain are made before the service opens. All other tasks start after the service, and only if it can listen.
     """
     settings, log = context.settings, None if folder is None else folder.log
     counters, loop = Counters(context.chain, context.clock), EventLoopMonitor()
@@ -246,7 +250,7 @@ async def serve_chain(context: NodeContext, folder: DataFolder | None = None) ->
 
 
 async def shut_down(context: NodeContext, parts: Parts, served: trio.Event) -> None:
-    """Wait until the node is stopped, then up to GOODBYE_SECONDS_MAX for open requests, including those of reader processes."""
+    """Wait until the node is stopped, then at most GOODBYE_SECONDS_MAX for open requests, including those in reader processes."""
     await context.stop.wait()
     if parts.readers is not None:
         parts.readers.stop()
@@ -257,14 +261,14 @@ async def shut_down(context: NodeContext, parts: Parts, served: trio.Event) -> N
 
 
 def attach_edits(context: NodeContext, processor: Processor, folder: DataFolder) -> None:
-    """Write state edits to the folder as they are made."""
+    """Write each state edit to the folder when it is made."""
     folder.edits.follow(lambda: bool(processor.failure), partial(processor.fail, what="the file of edits"))
     context.chain.sidecars.on_added.append(folder.edits.append)
     context.chain.sidecars.on_dropped.append(folder.edits.drop)
 
 
 def start_clock(context: NodeContext, processor: Processor, folder: DataFolder | None) -> None:
-    """Make the first blocks of a new chain, and advance the clock of a test chain to the head's time if that is later."""
+    """Make the first blocks of a new chain. If the head of a test chain is ahead of the clock, advance the clock to the head's time."""
     try:
         context.devchain.make_first_blocks()
         if folder is not None and not processor.failure:
@@ -288,7 +292,9 @@ def new_following(context: NodeContext, processor: Processor, folder: DataFolder
     settings = context.settings
 
     def fail(error: NodeError) -> None:
-        """Stop the node, whose chain isn't the followed one. With other options it can start in the same folder."""
+        """Stop the node, because its chain isn't the chain of the followed node. The folder can then be used for another chain if it has no
+        blocks.
+        """
         context.fail(error)
         if folder is not None:
             with suppress(OSError):
@@ -319,7 +325,7 @@ def new_readers(context: NodeContext, processor: Processor) -> "ReaderPool":
 
 
 def service_processor(context: NodeContext, parts: Parts) -> ServiceProcessor:
-    """Return the processor for RPC methods. A replica's forwards broadcasts."""
+    """Return the processor for RPC methods. In a replica, that processor forwards broadcasts."""
     if parts.replica is None:
         return parts.processor
     from node.client.urls import BROKER
@@ -331,7 +337,7 @@ def service_processor(context: NodeContext, parts: Parts) -> ServiceProcessor:
 
 
 async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery, served: trio.Event) -> list[str]:
-    """Start the service and return its addresses. `served` is set after a stop, when the last request has been answered."""
+    """Start the service and return its addresses. `served` is set after the node is stopped and the last request has been answered."""
     settings = context.settings
     assert settings.http is not None
     http = settings.http

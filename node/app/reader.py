@@ -1,6 +1,7 @@
-"""Program of a reader process: `python -P -m node.app.reader CHANNEL SOCKETS`, where both are inherited sockets.
+"""Program of a reader process: `python -P -m node.app.reader CHANNEL SOCKETS`, where both arguments are descriptors of inherited sockets.
 
-It holds a copy of its owner's chain, answers reads from it, forwards other calls to the owner, and exits when the owner does.
+The process has a copy of its owner's chain. It answers reads from the copy, forwards other calls to the owner, and exits when the owner
+does.
 """
 
 import pickle
@@ -77,7 +78,7 @@ async def run_reader(channel_socket: socket.socket, sockets: socket.socket) -> N
 
 
 class ReaderNode:
-    """Chain and service of a reader process. Call `take` with the owner's messages in order."""
+    """Chain and service of a reader process. The caller must pass the owner's messages to `take` in order."""
 
     def __init__(self, channel: Channel, sockets: socket.socket, settings: Settings, nursery: trio.Nursery) -> None:
         self._channel, self._sockets, self._nursery = channel, sockets, nursery
@@ -97,7 +98,7 @@ class ReaderNode:
         self._is_serving = False
 
     async def take(self, message: Any) -> None:
-        """Process a message in steps between other tasks, since many messages can arrive together and blocks can be large."""
+        """Process a message in steps, with other tasks in between, since many messages can arrive together and blocks can be large."""
         work = partial(self._process, message)
         if not isinstance(message, Changes):
             await self._scheduler.run(work)
@@ -199,7 +200,9 @@ class ReaderNode:
         return PageReply(reply.body, reply.status, reply.content_type)
 
     async def _ask(self, question: Callable[[int], Call | PageRequest]) -> Reply:
-        """Ask the owner. Messages are ordered, so the changes that the reply depends on are applied before it arrives."""
+        """Send a question to the owner and return its reply. Messages are ordered, so the reader applies the changes that the reply depends
+        on before the reply arrives.
+        """
         call = next(self._numbers)
         event = self._waiting[call] = trio.Event()
         self._channel.send(question(call))
@@ -215,7 +218,7 @@ class ReaderNode:
 
 
 class HandedOffAcceptor:
-    """Acceptor of the connections that the owner hands off."""
+    """Acceptor of the connections that the owner hands off to this process."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -223,7 +226,7 @@ class HandedOffAcceptor:
         self.addresses: list[str] = []
 
     async def run(self, take: Take) -> None:
-        """Pass each connection to `take` until cancelled. Sleeps once the owner has exited."""
+        """Pass each connection to `take` until cancelled. After the owner has exited, wait without doing anything."""
         while True:
             await trio.lowlevel.wait_readable(self._sock)
             for _ in range(TAKEN_AT_ONCE_MAX):
@@ -243,10 +246,10 @@ class HandedOffAcceptor:
 
 
 class OwnProcessor:
-    """Processor of the methods that a reader answers itself. All other calls go to the owner's processor."""
+    """Processor for the methods that a reader answers itself. It passes all other calls to the owner's processor."""
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
-        """Run a read-only job to its end without yielding, so that the chain can't change meanwhile."""
+        """Run all steps of a read-only job without yielding to other tasks, so that the chain can't change meanwhile."""
         steps = work()
         while True:
             try:
@@ -257,7 +260,7 @@ class OwnProcessor:
 
 
 def memory_size() -> int:
-    """Return the resident memory of this process in bytes, including shared pages. 0 if the system doesn't report it."""
+    """Return the resident memory of this process in bytes, including shared pages, or 0 if the system doesn't report it."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * PAGE_SIZE

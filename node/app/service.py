@@ -35,11 +35,11 @@ def new_service(
     allowances: Allowances | None = None,
     memory: MemoryLimiter | None = None,
 ) -> Service:
-    """Return the service for a chain. `withheld` is the reason why methods for local programs are not served, "" if they are.
+    """Return the service for a chain. `withheld` is the reason why methods for local programs are not served, or "" if they are served.
 
-    `observe` is called after each request, `foresee` with the transactions that a batch will broadcast. `elsewhere` forwards calls that
-    need the owner of the chain, if that is another process. No read runs while `gate` is closed. `allowances` limit the refused work
-    that clients can cause, `memory` limits what their requests hold.
+    `observe` is called after each request, `foresee` with the transactions that a batch will broadcast. If another process owns the chain,
+    `elsewhere` forwards the calls that need the owner. No read runs while `gate` is closed. `allowances` limit the work for refused
+    requests that a client can cause. `memory` limits the memory that requests occupy.
     """
     return Service(
         METHODS.values(),

@@ -1,1 +1,1 @@
-"""Control of a dev chain: block modes, automine, time, savepoints, dumps and first blocks."""
+"""Control of a dev chain: block modes, automine, time, savepoints, dumps, and the first blocks of a new chain."""

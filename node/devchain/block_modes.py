@@ -19,8 +19,10 @@ Kind = Literal["interval", "instant", "manual", "mixed"]
 class BlockMode(Struct, frozen=True):
     """Mode that determines when blocks are made.
 
-    `interval`: one per slot of the clock or, if `seconds` is set, one per `seconds` of real time. `instant`: one after each accepted
-    transaction. `manual`: only on request. `mixed`: like instant, but at most `seconds` after the last block.
+    * `interval`: a block in each slot of the clock or, if `seconds` is set, a block every `seconds` of real time.
+    * `instant`: a block after each accepted transaction.
+    * `manual`: blocks only on request.
+    * `mixed`: like `instant`, and also a block when `seconds` have passed since the last one.
     """
 
     kind: Kind = "interval"
@@ -44,7 +46,7 @@ WITHOUT_SECONDS = {str(mode): mode for mode in (BlockMode("interval"), BlockMode
 
 
 def block_mode(text: str) -> BlockMode:
-    """Parse a block mode. Raises NodeError."""
+    """Parse a block mode. Raises NodeError for an invalid one."""
     if text in WITHOUT_SECONDS:
         return WITHOUT_SECONDS[text]
     name, _, seconds = text.partition(":")
@@ -56,7 +58,7 @@ def block_mode(text: str) -> BlockMode:
 
 
 def is_possible(mode: BlockMode) -> bool:
-    """Whether `block_mode` can return this mode. Guards modes read from files."""
+    """Whether `block_mode` can return this mode. Modes read from files are checked with it."""
     if mode.kind not in ("interval", "mixed") or (mode.kind == "interval" and not mode.seconds):
         return not mode.seconds
     return SECONDS_MIN <= mode.seconds <= SECONDS_MAX

@@ -1,6 +1,6 @@
 """Controls a dev chain: makes blocks on request, moves its time, saves and restores dev snapshots, writes and loads dumps.
 
-Synchronous code, run in jobs of the processor.
+The code is synchronous and runs in jobs of the processor.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -45,8 +45,8 @@ class DevChain:
     """A chain with its block mode and clock. Makes blocks with the secret keys of witnesses.
 
     `is_producing` is whether the node makes blocks by itself; if not, the mode stays `manual`. `on_mode` is called after each change of the
-    mode. The clock advances with the blocks. Create this while the chain is at its genesis, which `reset` restores. `edit_log` stores state
-    edits if the node has a data folder.
+    mode. Each block advances the clock. A `DevChain` must be created while the chain is at its genesis, because `reset` restores that
+    state. `edit_log` stores state edits if the node has a data folder.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class DevChain:
 
     @property
     def seconds_ahead(self) -> int:
-        """Offset of the chain's time from the machine's, in seconds; negative if it is behind."""
+        """The chain's time minus the machine's time, in seconds; negative if the chain is behind."""
         self.clock()
         return self.clock.ahead_ms // 1000
 
@@ -104,9 +104,10 @@ class DevChain:
     def make_block(self) -> SignedBlock:
         """Make a block of the pending transactions. Raises ChainError.
 
-        Its slot is that of `next_block_time` if set, else the slot of the chain's time or the slot after the head, whichever is later. An
-        accepted transaction must not expire because no block was made for a while: then the block gets an earlier slot, in which no pending
-        transaction has expired. If one would expire before `next_block_time`, a block of the pending transactions is made first.
+        The block's slot is that of `next_block_time` if it is set, else the slot of the chain's time or the slot after the head, whichever
+        is later. An accepted transaction must not expire only because no block was made for a while. If one would, the block gets an
+        earlier slot, in which no pending transaction has expired. If one would expire before `next_block_time`, an additional block with
+        the pending transactions is made first.
         """
         first, wanted = slot_time(self.chain.state, 1), self.next_block_time
         lasting = [trx.expiration for trx in self.chain.pending if trx.expiration >= first]
@@ -117,14 +118,14 @@ class DevChain:
         return self._make(wanted)
 
     def mine(self, count: int) -> Iterator[None]:
-        """Make `count` blocks, one per step."""
+        """Make `count` blocks, one per step of the iterator."""
         require_bounded(count)
         for _ in range(count):
             self.make_block()
             yield
 
     def require_lasting(self, trx: SignedTransaction) -> None:
-        """Refuse a transaction that would expire before the block made for it, if the mode is instant or mixed."""
+        """In the modes instant and mixed, refuse a transaction that would expire before the block that is made for it."""
         first, head_time = slot_time(self.chain.state, 1), self.chain.state.head_time
         if self.mode.is_instant and head_time < trx.expiration < first:
             text = "the transaction expires at ${expiration}, before the next block, which is of ${next}"
@@ -132,7 +133,7 @@ class DevChain:
             raise TransactionExpired(text, condition="next_block_time <= trx.expiration", **values)
 
     def automine(self) -> None:
-        """Make a block after a transaction was accepted, if the mode is instant. If that fails, log it; the transaction stays pending."""
+        """Make a block after an accepted transaction if the mode is instant. A failure is logged, and the transaction stays pending."""
         if self.mode.is_instant:
             try:
                 self.make_block()
@@ -140,10 +141,11 @@ class DevChain:
                 _log.warning("automine failed, the transaction stays pending", reason=error.message(self.chain.state.spec.spell))
 
     def make_first_blocks(self) -> None:
-        """Make the first blocks of a producing node's chain if it has none, in the latest slots up to the current time. Raises ChainError.
+        """If the chain of a producing node has no blocks, make its first blocks, in the latest slots up to the current time. Raises
+        ChainError.
 
-        Clients refer to the head or a few blocks before it, compute expirations from its time, and read irreversible blocks. None of that
-        works at the genesis, whose time is long ago.
+        Clients refer to the head or to a block shortly before it, compute expirations from the head's time, and read irreversible blocks.
+        None of that works at the genesis, whose time is long ago.
         """
         state = self.chain.state
         if self.is_producing and not state.props.head_block_number:
@@ -154,7 +156,7 @@ class DevChain:
                 self._make(slot_time(state, 1))
 
     def _make(self, time: int) -> SignedBlock:
-        """Make a block in the slot of a time, or in the next slot whose witness signs with a key of this node. Raises ChainError."""
+        """Make a block in the slot at `time`, or in the next slot whose witness signs with a key of this node. Raises ChainError."""
         state = self.chain.state
         begun = max(1, slot_at_time(state, time))
         for slot in range(begun, begun + state.schedule.num_scheduled_witnesses):
@@ -184,7 +186,7 @@ class DevChain:
         self._set_mode(mode)
 
     def set_next_block_time(self, time: int) -> int:
-        """Set the time of the next block. Return it, rounded up to a slot. Raises Refused if it is before the next slot."""
+        """Set the time of the next block. Return the time, rounded up to a slot. Raises Refused if it is before the next slot."""
         state = self.chain.state
         rounded = -(-time // COIN_BLOCK_INTERVAL) * COIN_BLOCK_INTERVAL
         first = slot_time(state, 1)
@@ -195,9 +197,10 @@ class DevChain:
         return rounded
 
     def advance(self, seconds: int, leap: str = "") -> Iterator[None]:
-        """Move the chain's time forward by `seconds` and make a block at the new time; one block per step.
+        """Move the chain's time forward by `seconds` and make a block at the new time. Each step of the iterator makes one block.
 
-        `missed`: the skipped slots have no blocks, except one for the pending transactions. `produced`: each has a block.
+        `leap` determines what happens to the skipped slots. With `missed` they have no blocks, except one for the pending transactions.
+        With `produced` each has a block.
         """
         leap = leap or self.leap
         require(leap in TIME_JUMPS, "${leap} is not a leap mode; expected missed or produced", condition="leap", leap=leap)
@@ -222,7 +225,7 @@ class DevChain:
         self.clock.advance_to(target_ms)
 
     def drop_pending(self) -> int:
-        """Drop all pending transactions. Return how many there were."""
+        """Drop all pending transactions. Return their number."""
         count = len(self.chain.pending)
         self.chain.clear_pending()
         return count
@@ -241,9 +244,9 @@ class DevChain:
         return self.savepoints.add(DevSavepoint(savepoint, settings, size))
 
     def revert(self, snapshot_id: int) -> None:
-        """Restore a dev snapshot. It can be restored again; later ones are dropped. Raises Refused.
+        """Restore a dev snapshot. It can be restored again; dev snapshots taken after it are dropped. Raises Refused.
 
-        The clock's offset, the block mode, the next block's time and the impersonated accounts are restored with it.
+        The offset of the clock, the block mode, the time of the next block and the impersonated accounts are also restored.
         """
         savepoint = self.savepoints.find(snapshot_id)
         self._restore(savepoint.savepoint, savepoint.edits_size)
@@ -251,7 +254,7 @@ class DevChain:
         self.apply_settings(savepoint.settings, self.clock.behind_ms)
 
     def reset(self) -> None:
-        """Restore the genesis and the settings of the node's start, and make the first blocks. Raises Refused."""
+        """Restore the genesis and the settings with which the node started, and make the first blocks. Raises Refused."""
         assert self._genesis is not None, "only test chains are reset"
         self._restore(self._genesis, 0)
         self.savepoints.drop_all()
@@ -280,7 +283,7 @@ class DevChain:
             return dump(self.chain, Path(path), self.disk, msgspec.json.encode(self.portable_settings()))
 
     def load(self, path: str) -> None:
-        """Replace the chain and its settings with those of a dump. Raises Refused, and then nothing has changed."""
+        """Replace the chain and its settings with those of a dump. Raises Refused, in which case nothing has changed."""
         text = "the node keeps its chain in a folder (--data); stop it, and load the dump into an empty one: coind snapshot load"
         require(self.edit_log is None, text, condition="chain.is_in_memory()")
         for listener in self.before_restore:
@@ -294,7 +297,7 @@ class DevChain:
         return read_settings(data, self.clock.machine())
 
     def _settings(self) -> DevSettings:
-        """Return the settings that are not in the state."""
+        """Return the settings of the dev chain, which are not part of the state."""
         self.clock()
         impersonated = self.chain.state.impersonated
         return DevSettings(
@@ -306,11 +309,13 @@ class DevChain:
         )
 
     def portable_settings(self) -> DevSettings:
-        """Return the settings for another process: the clock offset includes corrections for jumps of this machine's clock."""
+        """Return the settings for another process. Their clock offset includes the correction for jumps of this machine's clock."""
         return replace(self._settings(), offset_ms=self.clock.ahead_ms)
 
     def apply_settings(self, settings: DevSettings, behind_ms: int = 0) -> None:
-        """Apply the settings of a savepoint, a dump or another process. `behind_ms` is the clock's correction for the machine's clock."""
+        """Apply the settings of a savepoint, a dump or another process. `behind_ms` is the clock's correction for jumps of this machine's
+        clock.
+        """
         self.clock.set_offset(settings.offset_ms, behind_ms)
         self.next_block_time = settings.next_block_time
         # Not by `chain.impersonate`, which refuses missing accounts: the block that created one may be undone.
@@ -325,7 +330,7 @@ class DevChain:
 
 @contextmanager
 def refusing(condition: str) -> Iterator[None]:
-    """Convert a NodeError into a Refused."""
+    """Convert a NodeError of the `with` block into Refused, with this condition."""
     try:
         yield
     except NodeError as error:
@@ -333,7 +338,7 @@ def refusing(condition: str) -> Iterator[None]:
 
 
 def require_in_time(when: int) -> None:
-    """Refuse a block time so late that times derived from it don't fit into 32 bits."""
+    """Refuse a block time that is so late that times computed from it don't fit into 32 bits."""
     text = "second ${when} since 1970 is beyond the last that a block can have, ${max}"
     last = GENERATED_TIME_MAX - COIN_BLOCK_INTERVAL
     require(when <= last, text, condition="block_time <= max", when=when, max=last)

@@ -1,4 +1,4 @@
-"""Processor without a queue, for a chain in the caller's process. Runs everything immediately, and never awaits."""
+"""Processor without a queue, for a chain in the caller's process. It runs every job immediately, and never awaits."""
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
@@ -24,13 +24,13 @@ Result = TypeVar("Result")
 
 
 class DirectProcessor:
-    """Processor that runs each call immediately. Its methods are coroutines, as the service expects, but never block."""
+    """Processor that runs each job immediately. Its methods are coroutines, as the service expects, but never block."""
 
     def __init__(self, chain: Chain, devchain: DevChain, clock: ChainClock) -> None:
         self._chain, self._devchain, self._clock = chain, devchain, clock
 
     async def push_transaction(self, trx: SignedTransaction, caller: Caller) -> None:
-        """Add a transaction to the pending ones, and make a block if the mode is instant. Raises PushFailed."""
+        """Add a transaction to the pending ones, and make a block if the block mode is instant. Raises PushFailed."""
         try:
             self._devchain.require_lasting(trx)
             self._chain.push_transaction(trx, units_max=LOCAL_UNITS_MAX)
@@ -39,7 +39,7 @@ class DirectProcessor:
         self._devchain.automine()
 
     async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
-        """Push a block. Unlike in a node, its time can be any time ahead of the clock. Raises PushFailed."""
+        """Push a block. Unlike the processor of a node, this one accepts a block any time ahead of the clock. Raises PushFailed."""
         try:
             self._own(lambda: self._chain.push_block(block))
         except ChainError as error:
@@ -89,7 +89,7 @@ class DirectProcessor:
         return run_steps(work())
 
     def _own(self, work: Callable[[], Result]) -> Result:
-        """Run work that can make blocks. The clock advances to the time of the blocks."""
+        """Run work that can make blocks, and return its result. The clock advances to the time of the blocks."""
         head = self._chain.state.props.head_block_id
         result = work()
         if self._chain.state.props.head_block_id != head:

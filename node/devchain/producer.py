@@ -1,7 +1,7 @@
-"""The task that makes blocks by the clock: in each slot of a witness whose key the node has, or at a fixed interval.
+"""The task that makes blocks by the clock: in each slot whose witness signs with a key of this node, or at a fixed interval.
 
-It sleeps until the time of a slot, while the reference polls several times a second. Both produce in the second of the slot, or not at all.
-Source: block-processing.md §4.2.
+The task sleeps until the time of a slot, while the reference polls several times a second. Both make a block in the first second of its
+slot, or not at all. Source: block-processing.md §4.2.
 """
 
 import enum
@@ -30,7 +30,7 @@ _log = Log("producer")
 
 
 class SlotOutcome(enum.Enum):
-    """The outcome of a slot. The numbers are the reference's."""
+    """The outcome of a slot. The values are those of the reference."""
 
     PRODUCED = 0
     NOT_SYNCED = 1
@@ -63,9 +63,9 @@ class ScheduledBlock(Struct, frozen=True):
 class Producer:
     """Produces blocks in the block mode of a dev chain, for every witness whose signing key the dev chain has.
 
-    Without `is_stale_allowed` it waits until the head has reached the current time, so that a node that is still catching up doesn't create
-    a fork. With it, as on a chain that no other node produces, it produces after any gap, and the limit of missed blocks
-    (UNDO_HISTORY_CHECK) is lifted.
+    Without `is_stale_allowed` the producer waits until the head has reached the current time, so that a node that is still catching up
+    doesn't create a fork. With `is_stale_allowed`, meant for a chain without other producing nodes, it produces after a gap of any length,
+    and the limit of missed blocks (UNDO_HISTORY_CHECK) is lifted.
 
     `outcomes` counts the slots since the start by outcome.
     """
@@ -113,12 +113,14 @@ class Producer:
         self._mode_changed.set()
 
     def _on_head_change(self, change: HeadChange) -> None:
-        """Restart the timer of a mixed mode with each block."""
+        """Restart the timer of a mixed mode after each block."""
         if self._devchain.mode.is_instant:
             self._due = trio.current_time() + self._devchain.mode.seconds
 
     def milliseconds_to_wait(self) -> float:
-        """Return the time until a block is due, in slot mode at most the length of a slot, in case the clock or the chain jumps."""
+        """Return the time until a block is due. In slot mode it is at most the length of a slot, because the clock or the chain can
+        jump.
+        """
         mode = self._devchain.mode
         if not mode.is_by_slots:
             return max(0.0, self._due - trio.current_time()) * 1000 if mode.seconds else math.inf
@@ -127,7 +129,7 @@ class Producer:
         return min(slot_time(self._state, slot + 1) * 1000 - now, COIN_BLOCK_INTERVAL * 1000)
 
     def record_outcome(self, outcome: SlotOutcome) -> None:
-        """Count a slot by its outcome. Log a missed slot, and the start and the end of a problem."""
+        """Count a slot by its outcome. Log a missed slot, and the beginning and the end of a problem."""
         self.outcome = outcome
         self.outcomes[outcome] += 1
         self._last_slot_ms = self._clock.machine()
@@ -148,7 +150,7 @@ class Producer:
     # -------------------------------------------------------------- health
 
     def trouble(self) -> str:
-        """Return a clause with the reason why no block is produced although one should be, or ""."""
+        """Return a clause with the reason why no block is produced although one is due, or ""."""
         if not self._processor.gate.is_closed:
             self._reported = self._trouble_at_rest()
         return self._reported or self._trouble_with_time()
@@ -173,12 +175,12 @@ class Producer:
         return ""
 
     def idle(self) -> str:
-        """Return a clause with the reason why the clock makes no blocks in the current mode, or "" if it does."""
+        """Return a clause that explains why the clock makes no blocks in the current mode, or "" if it makes blocks."""
         mode = self._devchain.mode
         return "" if mode.seconds or mode.is_by_slots else f"blocks are made only {IDLE[mode.kind]} (--blocks {mode})"
 
     def seconds_until_next(self) -> int | None:
-        """Return the seconds until the next block is due, at least 0; None if the mode has no timer."""
+        """Return the seconds until the next block is due, at least 0. Return None if the mode has no timer."""
         mode = self._devchain.mode
         if not mode.is_by_slots:
             return round(max(0.0, self._due - trio.current_time())) if mode.seconds else None
@@ -198,7 +200,7 @@ class Producer:
     # -------------------------------------------------------------- production
 
     async def produce(self) -> SlotOutcome:
-        """Make a block if one is due and the slot's witness has a key here. Return the outcome. Failures are logged."""
+        """Make a block if one is due and this node has a key of the slot's witness. Return the outcome. Failures are logged."""
         devchain = self._devchain
         make = devchain.make_block
         if devchain.mode.is_by_slots and devchain.next_block_time is None:
@@ -221,7 +223,9 @@ class Producer:
         return SlotOutcome.PRODUCED
 
     def next_block(self, now: int) -> ScheduledBlock | SlotOutcome:
-        """Return the block to make at `now`, in seconds since 1970, or the reason why there is none, tested in the reference's order."""
+        """Return the block to make at `now`, in seconds since 1970, or the reason why there is none. The reasons are tested in the
+        reference's order.
+        """
         state = self._state
         if now < state.spec.constants.COIN_GENESIS_TIME:
             return SlotOutcome.WAIT_FOR_GENESIS

@@ -1,4 +1,4 @@
-"""Dev snapshots (`dev_api.snapshot`), keyed by id: savepoints of the chain, with the settings of the dev chain."""
+"""Dev snapshots (`dev_api.snapshot`), keyed by id. Each consists of a savepoint of the chain and the settings of the dev chain."""
 
 import msgspec
 from msgspec import Struct, field
@@ -12,7 +12,7 @@ SAVEPOINTS_MAX = 256
 
 
 class DevSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of a dev chain that are not in its state: clock offset, block mode, next block time, impersonation. Part of dumps."""
+    """Settings of a dev chain that are not in its state: clock offset, block mode, next block time, impersonation. Dumps contain them."""
 
     offset_ms: int = field(name="lead_ms")
     mode: BlockMode
@@ -22,7 +22,7 @@ class DevSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def read_settings(data: bytes, machine_ms: int) -> DevSettings:
-    """Parse and check the settings in a dump, which is untrusted. `machine_ms` is the machine's time. Raises ValueError."""
+    """Parse and check the settings in a dump, which is untrusted. `machine_ms` is the machine's current time. Raises ValueError."""
     try:
         settings = msgspec.json.decode(data, type=DevSettings)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -35,7 +35,7 @@ def read_settings(data: bytes, machine_ms: int) -> DevSettings:
 
 
 class DevSavepoint(Struct, frozen=True):
-    """A dev snapshot: savepoint, settings, and the size of the edit log in bytes."""
+    """A dev snapshot: the savepoint, the settings, and the size of the edit log in bytes when it was taken."""
 
     savepoint: Savepoint
     settings: DevSettings
@@ -43,7 +43,7 @@ class DevSavepoint(Struct, frozen=True):
 
 
 class SavepointStore:
-    """Dev snapshots, keyed by id, from 1. Ids are not reused until `drop_all`."""
+    """Dev snapshots, keyed by ids that count up from 1. Ids are not reused until `drop_all`."""
 
     def __init__(self) -> None:
         self._savepoints: dict[int, DevSavepoint] = {}
@@ -51,7 +51,7 @@ class SavepointStore:
 
     @property
     def ids(self) -> list[int]:
-        """The ids, the oldest first."""
+        """The ids, oldest first."""
         return list(self._savepoints)
 
     def require_room(self) -> None:
@@ -79,5 +79,5 @@ class SavepointStore:
         self._savepoints = {kept: savepoint for kept, savepoint in self._savepoints.items() if kept <= snapshot_id}
 
     def drop_all(self) -> None:
-        """Drop all dev snapshots. Ids start at 1 again."""
+        """Drop all dev snapshots. The next id is 1 again."""
         self._savepoints, self._last = {}, 0

@@ -36,7 +36,7 @@ _POINT = re.compile(r"([0-9]{1,10})(?::([0-9]{1,10}))?", re.ASCII)
 
 
 class BlockPoint(Struct, frozen=True):
-    """A point in a chain: after a block or, with `transactions`, inside a block after this number of its transactions."""
+    """A position in a chain: after a block or, with `transactions`, inside a block after that number of its transactions."""
 
     block: int
     transactions: int | None = None
@@ -59,7 +59,7 @@ class BlockPoint(Struct, frozen=True):
 
 
 class BlockRefused(NodeError):
-    """Error for a block of a file that can't be applied: its `number`, and the `reason` in the chain's spelling."""
+    """Error for a block of a file that can't be applied. `number` is the block's number, `reason` the chain's error message."""
 
     STATUS = Status.DAMAGED
 
@@ -69,11 +69,11 @@ class BlockRefused(NodeError):
 
 
 class ChainCursor:
-    """A chain, and the blocks of a source after its head (`blocks`). Each block must be applied before the next is read.
+    """A chain, and the blocks of a source after the chain's head (`blocks`). The caller must apply each block before reading the next.
 
-    `skip_flags` are the checks to skip. The witness signatures of the blocks `signed` are always checked: no later block confirms the last
-    one, and that of block 1 identifies the chain. Blocks up to `trusted` were checked before. `checkpoints` maps numbers to required block
-    ids. If signatures are checked, `workers` processes recover their keys in advance.
+    `skip_flags` are the checks to skip. The witness signatures of the blocks numbered in `signed` are checked in any case, because no later
+    block confirms the last block, and the signature of block 1 identifies the chain. Blocks up to `trusted` were checked before.
+    `checkpoints` maps block numbers to required block ids. If signatures are checked, `workers` processes recover the keys in advance.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class ChainCursor:
         self.blocks = iter(self._ahead)
 
     def apply(self, block: SignedBlock, transactions: int | None = None) -> None:
-        """Apply the next block, or only its first `transactions`. Raises BlockRefused."""
+        """Apply the next block, or only its first `transactions` transactions. Raises BlockRefused."""
         chain, number = self.chain, block.number
         self._require_next(block)
         skip = self._skip if number > self._trusted else TRUSTED
@@ -128,7 +128,7 @@ class ChainCursor:
             raise BlockRefused(number, reason)
 
     def close(self) -> None:
-        """Close the source, end `blocks` and stop the worker processes."""
+        """Close the source, end the iterator `blocks`, and stop the worker processes."""
         with suppress(ValueError):  # raised while a thread waits for a block of a pipe
             self.blocks.close()
         self._ahead.close()
@@ -145,7 +145,7 @@ async def replay(
 ) -> bool:
     """Apply the remaining blocks, or those up to `until`. Return False if `stop` was set. Raises BlockRefused.
 
-    `after` is called after each block; an awaitable that it returns is awaited. For the other parameters see `paced`.
+    `after` is called after each block. If it returns an awaitable, the replay awaits it. For the other parameters see `paced`.
     """
     end = BlockPoint(until) if isinstance(until, int) else until
     async with aclosing(paced(cursor, progress, stop)) as blocks:
@@ -165,9 +165,9 @@ async def replay(
 
 
 async def paced(cursor: ChainCursor, progress: Progress | None = None, stop: trio.Event | None = None) -> AsyncGenerator[SignedBlock, None]:
-    """Yield the blocks of a cursor until `stop` is set. Each block must be applied before the next is read. Raises BlockRefused.
+    """Yield the blocks of a cursor until `stop` is set. The caller must apply each block before reading the next. Raises BlockRefused.
 
-    Other tasks run every SLICE_SECONDS. The cursor is always closed at the end; use `aclosing`.
+    Other tasks run every SLICE_SECONDS. The cursor is closed when the generator ends, so callers must wrap the generator in `aclosing`.
     """
     chain, source = cursor.chain, cursor.source
     progress = progress or Progress(source.size, source.last)
@@ -225,7 +225,7 @@ async def each(cursor: ChainCursor, stop: trio.Event) -> AsyncGenerator[SignedBl
 
 
 def keep_last_block_only(chain: Chain) -> None:
-    """Make a chain retain only its last irreversible block, to save memory. No rule needs an older block."""
+    """Make a chain drop all irreversible blocks but the last from memory. No rule needs the earlier ones."""
     state = chain.state
     blocks = deque[SignedBlock](() if chain.head is None else (chain.head,))
 

@@ -1,6 +1,6 @@
-"""Detects the chain that blocks belong to: the one in the mark of their data folder, else the known chain that accepts the first blocks.
+"""Detects the chain that blocks belong to: the one named in their data folder, else the known chain that accepts the first blocks.
 
-Chains differ in the signatures of the first blocks, and in constants such as the time of the genesis.
+Chains differ in the signatures of their first blocks, and in constants such as the time of the genesis.
 """
 
 from contextlib import closing
@@ -24,14 +24,15 @@ FIRST_BLOCKS = 100  # at most as many are applied to tell chains apart
 
 
 class ChainUnclear(NodeError):
-    """Error for blocks that belong to another chain than the given one, or that don't identify their chain."""
+    """Error for blocks that belong to another chain than the given one, or whose chain can't be detected."""
 
 
 def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
-    """Return the spec of the blocks at a path: `given`, unless the blocks contradict it, or the detected spec. A pipe never contradicts a
-    spec.
+    """Return the spec for the blocks at a path: `given`, or without it the detected one. Raises ChainUnclear if the blocks contradict
+    `given`.
 
-    Raises ChainUnclear, and FileError for unreadable blocks.
+    The blocks of a pipe are not compared with `given`. Raises ChainUnclear also if no chain is detected, and FileError for unreadable
+    blocks.
     """
     if given is None:
         if not path.exists() and path != STANDARD_INPUT:
@@ -61,7 +62,7 @@ def _chain_of(path: Path) -> str:
 
 
 def _require_fitting(path: Path, spec: ChainSpec) -> None:
-    """Raise ChainUnclear if the folder belongs to another chain, or if the spec refuses first blocks that a known chain accepts."""
+    """Raise ChainUnclear if the folder belongs to another chain, or if `spec` refuses first blocks that a known chain accepts."""
     try:
         marked = _mark_at(path)
     except ChainUnclear:  # reading the blocks doesn't need the mark
@@ -76,7 +77,7 @@ def _require_fitting(path: Path, spec: ChainSpec) -> None:
 
 
 def _mark_at(path: Path) -> FolderMark | None:
-    """Return the mark of the data folder at a path, or None. Raises ChainUnclear for a damaged folder."""
+    """Return the contents of `chain.json` in the data folder at a path, or None. Raises ChainUnclear for a damaged folder."""
     folder = path.parent if path.name == LOG_NAME and path.is_file() else path
     try:
         return read_chain(SYSTEM, folder) if folder.is_dir() else None
@@ -87,8 +88,8 @@ def _mark_at(path: Path) -> FolderMark | None:
 
 
 def _deciding_block(path: Path, spec: ChainSpec) -> int:
-    """Return the number of the first block that has a transaction among the first FIRST_BLOCKS, else of the last of these; 0 without block
-    1.
+    """Return the number of the first block with a transaction. If none of the first FIRST_BLOCKS has one, return the number of the last of
+    them. Return 0 if the blocks don't begin with block 1.
     """
     number = 0
     try:

@@ -23,11 +23,11 @@ def resume(
 ) -> LoadedSnapshot | None:
     """Load the newest usable snapshot in a folder into a chain at genesis. Return None if there is none.
 
-    A snapshot is usable if it is whole, has the same rules and plugins, is not after block `latest`, and `older` finds the same block at
-    its number; without `older` the caller must compare the blocks. The owner of the folder logs why others aren't usable. It renames those
-    that are corrupt or of other blocks, so that they aren't tried again and don't count among the newest.
+    A usable snapshot is intact, has the chain's rules and plugins, and is not after block `latest`. `older` must also find the snapshot's
+    block; without `older` the caller must compare the blocks. The owner of the folder logs why the other snapshots aren't usable. It
+    renames corrupt ones and those of other blocks, so that they aren't tried again and don't count among the newest.
 
-    The caller must load the remaining tables, with `LoadedSnapshot.finish`, or between other tasks with `complete`.
+    The caller must load the remaining tables: all at once with `LoadedSnapshot.finish`, or between other tasks with `complete`.
     """
     begun = time.perf_counter()
     for path in paths(folder, disk):

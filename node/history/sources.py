@@ -20,10 +20,10 @@ STANDARD_INPUT_NAME = Path("standard input")
 
 
 class BlockSource(Protocol):
-    """Blocks in order, read one by one. Memory is bounded by the largest block. Reading raises FileError.
+    """Blocks in ascending order, read one by one. Memory is bounded by the largest block. Reading raises FileError.
 
-    `size` is the total in bytes (0: unknown). `last` is the number of the last block, or 0 if finding it would need reading everything.
-    `is_pipe`: reading can wait for the writer.
+    `size` is the total size in bytes (0: unknown). `last` is the number of the last block, or 0 if finding it would need reading
+    everything. `is_pipe` means that a read can wait for the writing program.
     """
 
     path: Path
@@ -43,7 +43,8 @@ class BlockSource(Protocol):
 
 
 def open_source(path: Path, wire: Wire, first: int = 1) -> BlockSource:
-    """Open blocks from number `first` on: a block log or JSON lines, plain, gzip or zstd; a folder of such files; or a data folder.
+    """Open the blocks at a path from number `first` on. The path leads to a block log or JSON lines (plain, gzip or zstd), a folder of such
+    files, or a data folder.
 
     The path `-` is the standard input. Pipes, for example a shell's `<(...)`, are read in the same way. Raises FileError.
     """
@@ -69,7 +70,8 @@ def is_pipe(path: Path) -> bool:
 
 
 class BlockFiles:
-    """The blocks of all files in a folder, ordered by their first blocks. Each file must start after the last block of the previous one.
+    """The blocks of all files in a folder, which is read in order of the files' first blocks. Each file must start after the last block of
+    the previous one.
 
     Subfolders and hidden files are ignored. One file is open at a time.
     """
@@ -88,7 +90,7 @@ class BlockFiles:
         self.close()
 
     def _in_order(self) -> list[tuple[int, Path, int]]:
-        """Return the first block's number, the path and the size of each file with blocks, sorted by number."""
+        """Return the first block's number, the path and the size of each file that has blocks, sorted by that number."""
         found = []
         try:
             paths = [path for path in self.path.iterdir() if not path.name.startswith(".") and path.is_file()]
@@ -131,7 +133,7 @@ class BlockFiles:
 
 
 class Pipe:
-    """A pipe, which can only be read once, from start to end. The first bytes are retained to detect the format."""
+    """A pipe, which can be read only once, from start to end. The first bytes are kept, because the format is detected from them."""
 
     MAGIC_SIZE = 4
 
@@ -147,7 +149,7 @@ class Pipe:
         return 0
 
     def read(self, size: int, start: int) -> bytes:
-        """Return up to `size` bytes after those of the last read; b"" at the end."""
+        """Return up to `size` bytes that follow the last read, b"" at the end. `start` must be the position of these bytes."""
         if start < len(self._start):
             return self._start[start : start + size]
         assert start == self._at, "a pipe is read from its start to its end"
@@ -162,7 +164,8 @@ class Pipe:
 
 
 class OlderBlocks:
-    """Random access to the blocks before a chain's start, by number. Works for an uncompressed block log; finds none in other sources.
+    """Random access, by number, to the blocks before the head that a chain starts with. Works for an uncompressed block log; finds no block
+    in other sources.
 
     The first call of `find` reads the offsets of all blocks, and keeps 8 bytes per block in memory.
     """

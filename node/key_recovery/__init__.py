@@ -1,1 +1,1 @@
-"""Recovers the public keys of signatures in worker processes, before they are needed."""
+"""Recovers the public keys of signatures in worker processes, before the chain needs them."""

@@ -1,6 +1,6 @@
-"""Reads blocks ahead, while worker processes recover the keys of their signatures.
+"""Reads blocks ahead, so that worker processes can recover the keys of their signatures.
 
-If the keys of a block aren't ready, the chain recovers them itself.
+If the keys of a block aren't ready in time, the chain recovers them itself.
 """
 
 from collections import deque
@@ -40,10 +40,11 @@ class _Group(Struct, eq=False):
 
 
 class BlockPrefetcher:
-    """Iterates over blocks and reads some of them ahead. An error while reading is raised after the last block that was read.
+    """Iterates over blocks, reading some of them ahead. If reading fails, the error is raised after the last block that was read.
 
-    `workers` processes start once there is enough work, and end with `close`; none start if `skip_flags` leave signatures unchecked. Keys
-    of blocks up to `trusted` are not recovered. Push the blocks with `push`, which retries a refusal that a wrong key could have caused.
+    `workers` processes start once there is enough work, and end with `close`. None start if `skip_flags` leave signatures unchecked. The
+    keys of blocks up to `trusted` are not recovered. The caller must push the blocks with `push`: if a block is refused, perhaps because of
+    a wrong key, `push` retries it.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class BlockPrefetcher:
         self._is_at_end = False
 
     def resume(self, blocks: Iterable[SignedBlock]) -> None:
-        """Continue with other blocks and the same processes. Blocks that were read ahead are dropped."""
+        """Continue with other blocks, using the same processes. Blocks that were read ahead are dropped."""
         self._blocks, self._error, self._is_at_end = iter(blocks), None, False
         self._groups.clear()
 
@@ -97,7 +98,7 @@ class BlockPrefetcher:
             raise self._error
 
     def push(self, chain: Chain, block: SignedBlock, skip_flags: int) -> None:
-        """Push a block. If it is refused with keys from the processes, push it again without them."""
+        """Push a block. If the block is refused with keys from the processes, push it again without these keys."""
         try:
             chain.push_block(block, skip_flags)
         except ChainError:
@@ -108,14 +109,14 @@ class BlockPrefetcher:
                 self._pool.drop_all(f"block {block.number}, which is valid, was refused with its keys")
 
     def _keys(self, group: _Group) -> bytes | None:
-        """Return the keys of a group, or None if they aren't ready in time."""
+        """Return the keys of a group of blocks, or None if they aren't ready in time."""
         if self._pool is None or group.batch is None:
             return None
         self._pool.wait(group.batch, WAIT_SECONDS if self._pool.is_warm else 0.0)
         return group.batch.keys
 
     def _read_on(self) -> None:
-        """Read another group ahead if there is room, and send its records to the processes."""
+        """Read another group of blocks ahead if the limits allow it, and send its records to the processes."""
         if self._pool is not None:
             self._pool.exchange()
         if self._is_at_end or not self._has_room():
@@ -135,7 +136,7 @@ class BlockPrefetcher:
         return size < AHEAD_SIZE_MAX and sum([len(group.blocks) for group in self._groups]) < AHEAD_BLOCKS_MAX
 
     def _next_group(self) -> tuple[_Group, bytes]:
-        """Return the next blocks and their joined records."""
+        """Return the next group of blocks, and its signature records in one string."""
         group, parts, count = _Group([], [], 0), [], 0
         while count < BATCH_RECORDS and len(group.blocks) < BATCH_BLOCKS:
             try:

@@ -1,4 +1,4 @@
-"""Recovers the keys of queued transactions in worker processes, while the chain runs the jobs before them.
+"""Recovers the keys of queued transactions in worker processes, while the chain runs earlier jobs.
 
 The chain never waits for a key: if a transaction's keys aren't ready, the chain recovers them itself. The processes start after
 TRANSACTIONS_BEFORE_START transactions, and run until `close`.
@@ -36,7 +36,7 @@ class _KeyRange(Struct, eq=False):
 
 
 class KeyPrefetcher:
-    """Transactions whose keys `workers` processes recover, the oldest first. Push them with `push`."""
+    """Transactions whose keys `workers` processes recover, oldest first. The caller must push them with `push`."""
 
     def __init__(self, chain: Chain, workers: int) -> None:
         self._chain, self._workers = chain, workers
@@ -45,7 +45,7 @@ class KeyPrefetcher:
         self._count_before_start = 0
 
     def prefetch(self, transactions: list[SignedTransaction]) -> None:
-        """Start to recover the keys of transactions that will be pushed in this order."""
+        """Start recovering the keys of transactions that will be pushed in this order."""
         if self._pool is None:
             self._count_before_start += len(transactions)
             if self._count_before_start < TRANSACTIONS_BEFORE_START:
@@ -68,9 +68,10 @@ class KeyPrefetcher:
                 at = end
 
     def push(self, trx: SignedTransaction, units_max: int | None = None) -> None:
-        """Push a transaction, with its keys if they are ready and with at most `units_max` units of work.
+        """Push a transaction with at most `units_max` units of work, and with its keys if they are ready.
 
-        If it is refused with keys from the processes, push it again without them, unless the reason was too much work.
+        If the transaction is refused with keys from the processes, push it again without these keys, unless it was refused for too much
+        work.
         """
         key_range = self._key_ranges.pop(trx.id, None) if self._key_ranges else None
         if key_range is None or key_range.transaction is not trx or self._pool is None:

@@ -1,6 +1,6 @@
 """Pool of worker processes that recover public keys in batches.
 
-The node survives any failure of a process: one that dies, hangs or sends a wrong answer is killed and logged, and its batches stay
+The node survives any failure of a process. A process that dies, hangs or sends a wrong answer is killed and logged, and its batches stay
 unanswered. No function blocks longer than its caller allows.
 
 A process runs the node's own program, so its keys are trusted like the results of a function: verifying a key takes as long as recovering
@@ -59,10 +59,10 @@ class Batch(Struct, eq=False):
 
 
 class Pool:
-    """A pool of processes. If all have failed, it accepts no batch.
+    """A pool of processes. Once all of them have failed, it accepts no batch.
 
-    The processes end when their input is closed, by `close` or the end of this process. They have their own sessions, so that a terminal's
-    Ctrl-C reaches only the node, and inherit only their pipes.
+    The processes end when their input is closed, by `close` or by the end of this process. Each has its own session, so that a terminal's
+    Ctrl-C reaches only the node, and inherits only its pipes.
     """
 
     def __init__(self, count: int, command: Sequence[str] = COMMAND) -> None:
@@ -76,7 +76,7 @@ class Pool:
 
     @property
     def is_warm(self) -> bool:
-        """Whether a process has answered before. New processes take a while to start."""
+        """Whether a process has answered a batch before. New processes take a while to start."""
         return any(worker.is_warm for worker in self._workers)
 
     def give(self, records: bytes) -> Batch | None:
@@ -94,7 +94,7 @@ class Pool:
         return batch
 
     def exchange(self) -> None:
-        """Write and read without blocking, for all processes."""
+        """Write queued bytes to all processes and read their answers, without blocking."""
         for worker in list(self._workers):
             try:
                 worker.exchange()
@@ -102,7 +102,7 @@ class Pool:
                 self._drop(worker, str(error))
 
     def wait(self, batch: Batch, seconds: float) -> None:
-        """Wait at most `seconds` until a batch is answered or has failed."""
+        """Wait at most `seconds` until a batch has been answered or has failed."""
         end = time.monotonic() + seconds
         self.exchange()
         while not batch.is_over and (left := end - time.monotonic()) > 0:
@@ -113,7 +113,7 @@ class Pool:
             self.exchange()
 
     def drop_all(self, why: str) -> None:
-        """Kill and log all processes, after one of them gave a wrong key."""
+        """Kill all processes because one of them returned a wrong key, and log the reason `why`."""
         for worker in list(self._workers):
             self._drop(worker, why)
 
@@ -157,7 +157,7 @@ class _Worker:
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
 
     def take(self, batch: Batch) -> None:
-        """Queue a batch, which the next calls of `exchange` write."""
+        """Queue a batch, which later calls of `exchange` write."""
         self._waiting.append(batch)
         self.size += len(batch.records)
         self._unwritten += HEAD.pack(batch.number, len(batch.records), 0) + batch.records
@@ -169,7 +169,7 @@ class _Worker:
             poll.register(self._in, select.POLLOUT)
 
     def exchange(self) -> None:
-        """Write and read without blocking. Raises WorkerFailed."""
+        """Write queued bytes and read answers, without blocking. Raises WorkerFailed."""
         if not self._waiting:
             return
         try:
@@ -211,7 +211,7 @@ class _Worker:
             self.is_warm = True
 
     def end(self) -> None:
-        """Kill the process. Its unanswered batches have failed."""
+        """Kill the process and mark its unanswered batches as failed."""
         for batch in self._waiting:
             batch.is_over = True
         self._waiting.clear()
@@ -228,10 +228,10 @@ def answer_size(batch: Batch) -> int:
 
 
 def require_plausible(batch: Batch, keys: bytes) -> None:
-    """Raise WorkerFailed for keys that can't be the answer to a batch. A random sample of the keys is also recovered here and compared.
+    """Raise WorkerFailed for keys that can't be the answer to a batch. A random sample of the keys is recovered here too, and compared.
 
-    This detects a process with a broken library or memory. It costs at most one recovery per batch, and for small batches on average one
-    per RECORDS_FOR_A_LOOK records.
+    This detects a process with a broken library or broken memory. It costs at most one recovery per batch, and for small batches on average
+    one per RECORDS_PER_SAMPLE records.
     """
     if not set(keys[::ANSWER_SIZE]) <= ANSWERS_BEGIN_WITH:
         raise WorkerFailed("its answers are not keys")
@@ -245,7 +245,7 @@ def require_plausible(batch: Batch, keys: bytes) -> None:
 
 
 def default_workers() -> int:
-    """Return the default number of processes: one per core except the node's own, up to WORKERS_MAX."""
+    """Return the default number of processes: the number of cores minus one for the node itself, at most WORKERS_MAX."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system

@@ -1,7 +1,7 @@
 """Program of a worker process: `python -P -m node.key_recovery.worker`. It reads batches from its standard input and writes the answers to
-its standard output, until the input ends, which also happens when the parent is killed.
+its standard output. It exits when the input ends, which also happens if the parent is killed.
 
-It imports only modules for recovery, so that it starts fast and stays small.
+It imports only modules that recovery needs, so that it starts fast and stays small.
 """
 
 import os
@@ -28,7 +28,9 @@ def main() -> None:
 
 
 def checksum(records: bytes, answer: bytes) -> int:
-    """Return a checksum of an answer and its records, so that the keys of another batch are never used for these signatures."""
+    """Return a checksum of an answer and of the records that it answers, so that keys of another batch are never used for these
+    signatures.
+    """
     return crc32(answer, crc32(records))
 
 

@@ -1,7 +1,7 @@
 """Counters of a node since its start, and its log lines about blocks and refusals.
 
-Every call and block is counted, so counting is cheap. `metrics.py` formats the numbers on request. All keys are names from the code; text
-from clients never becomes a key, so the counters stay small.
+Counting must be cheap, because every call and every block is counted. `metrics.py` formats the numbers on request. All keys are names from
+the code. Text from clients never becomes a key, so the number of counters is bounded.
 """
 
 import time
@@ -30,7 +30,9 @@ _log = Log("chain")
 
 
 class Counters:
-    """Counts calls of the service (`observe`), pushes (`pushed`), and, after `attach`, head changes of the chain."""
+    """Counts calls of the service (`observe`), pushed transactions and blocks (`pushed`), and, after `attach`, head changes of the
+    chain.
+    """
 
     def __init__(self, chain: Chain, clock: Clock) -> None:
         self._chain = chain
@@ -47,14 +49,16 @@ class Counters:
         self.sync_seconds = DurationHistogram(BLOCK_BOUNDS)
 
     def attach(self) -> None:
-        """Start to count blocks. Call this after creating the processor, so that a block's time includes writing it to the log."""
+        """Start counting blocks. The caller must have created the processor before, so that a block's time includes writing it to the
+        log.
+        """
         self._chain.state.listeners.before_block.append(self._begin)
         self._chain.on_head_change.append(self._on_head_change)
 
     # -------------------------------------------------------------- calls
 
     def observe(self, name: str, seconds: float, error: Exception | None) -> None:
-        """Count a request by the name of its method ("" without one), with its duration and the error of its reply."""
+        """Count a request by its method (`name`, "" for a request without a method), with its duration and the error of its reply."""
         found = self.calls.get(name)
         if found is None:
             found = self.calls[name] = DurationHistogram(CALL_BOUNDS)
@@ -66,7 +70,9 @@ class Counters:
     # -------------------------------------------------------------- pushes
 
     def pushed(self, item: SignedTransaction | SignedBlock, error: Exception | None) -> None:
-        """Count a client's transaction or block, and log its refusal. The logged `why` is a text from the code, without values."""
+        """Count a transaction or block from a client, and log its refusal. The logged `why` is constant text from the code, without
+        values.
+        """
         if isinstance(item, SignedBlock):
             if error is not None:
                 self.blocks_refused[reason_of(error)] += 1
@@ -119,7 +125,7 @@ class Counters:
         return props.current_aslot - props.head_block_number if props.head_block_number else None
 
     def _show(self, block: SignedBlock, seconds: float) -> None:
-        """Log a block, with the time in seconds to apply it and its delay after its slot."""
+        """Log a block with its delay after its slot. `seconds` is the time that applying it took."""
         _log.info(
             "block",
             number=block.number,
@@ -132,6 +138,6 @@ class Counters:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the class name of a refusal, unwrapped if a method wrapped it, or INTERNAL_ERROR for a bug."""
+    """Return the class name of a refusal, or INTERNAL_ERROR for a bug. If a method wrapped the refusal, the inner class counts."""
     inner = getattr(error, "error", error)
     return type(inner).__name__ if isinstance(inner, (ChainError, InvalidParameters, InvalidRequest, UpstreamError)) else INTERNAL_ERROR

@@ -1,7 +1,7 @@
 """Free disk space of the data folder, polled every 10 s for /metrics. Logs a warning below 1 GB.
 
-No block is refused for lack of space. A failed write is rolled back, so that the block log ends with a whole block, and the node stops
-with every acknowledged block on the disk (docs/reliability.md).
+No block is refused for lack of space. If a write fails, it is rolled back, so that the block log ends with a complete block, and the node
+stops. Every acknowledged block is then on the disk (docs/reliability.md).
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ _log = Log("disk")
 
 
 class DiskSpace:
-    """Free bytes on the disk of a folder, None while unknown."""
+    """The free bytes on the disk of a folder. `free` is None before the first poll and after a poll that failed."""
 
     def __init__(self, folder: Path, disk: Disk) -> None:
         self.free: int | None = None

@@ -1,4 +1,4 @@
-"""Measures the iterations of the event loop, during which no other request is served.
+"""Measures the iterations of the event loop. While an iteration runs, no other request is served.
 
 Each iteration has two times: wall time, which clients wait for, and CPU time. If the wall time is much longer, other programs used the CPU.
 """
@@ -49,12 +49,12 @@ class EventLoopMonitor(trio.abc.Instrument):
             self._longest = max(seconds, longest), max(time.thread_time() - self._begun_processor, processor)
 
     def longest(self) -> tuple[float, float]:
-        """Return the longest wall time and the longest CPU time of an iteration, in seconds, over the last one to two windows."""
+        """Return the longest wall time and the longest CPU time of an iteration, in seconds, in the current and the previous window."""
         self._advance(time.perf_counter())
         return max(self._longest[0], self._longest_before[0]), max(self._longest[1], self._longest_before[1])
 
     def _advance(self, now: float) -> None:
-        """Start a new window if it is due. After a long pause both windows are empty."""
+        """Start a new window if the current one is over. After a long pause both windows are empty."""
         windows = (now - self._window) // WINDOW_SECONDS
         if windows:
             self._longest_before = self._longest if windows == 1 else (0.0, 0.0)

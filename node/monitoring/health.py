@@ -29,7 +29,7 @@ NOT_ENABLED = "it was started without (--no-produce, a chain spec without witnes
 
 
 class Parts(Struct, kw_only=True):
-    """Components of a running node that its pages report on. `ending` returns the reason for the shutdown, or ""."""
+    """The components of a running node that /health and /metrics report on. `ending` returns the reason for the shutdown, or ""."""
 
     chain: Chain
     clock: ChainClock
@@ -53,24 +53,24 @@ def trouble(parts: Parts) -> str:
 
 
 def not_following(parts: Parts) -> str:
-    """Return the reason why a replica is not in sync, or ""."""
+    """Return the reason why a replica is out of sync, or ""."""
     return "" if parts.replica is None else parts.replica.trouble()
 
 
 def not_producing(parts: Parts) -> str:
-    """Return the reason why a producing node doesn't produce, or ""."""
+    """Return the reason why a node that should produce blocks doesn't, or ""."""
     return "" if parts.producer is None else parts.producer.trouble()
 
 
 def health(parts: Parts) -> PageReply:
-    """Return the reply to GET /health. Its status is 503 if there is trouble."""
+    """Return the reply to GET /health. Its status is 503 if the node doesn't work."""
     reason = trouble(parts)
     shown = members(parts, reason)
     return PageReply(encoded(shown), UNAVAILABLE if reason else OK)
 
 
 def members(parts: Parts, reason: str) -> dict[str, Any]:
-    """Return the members of the reply, with the given reason."""
+    """Return the fields of the reply's JSON object, including `reason`."""
     spec, rest, producer = parts.chain.state.spec, parts.processor.summary, parts.producer
     because = NOT_ENABLED if producer is None else producer.trouble() or producer.idle()
     return (
@@ -102,7 +102,7 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
 
 
 def reader_members(parts: Parts) -> dict[str, Any]:
-    """Return the member on reader processes with their last reports, or an empty dict for a node without them."""
+    """Return the reply's field about reader processes, with their last reports. The result is empty for a node without reader processes."""
     if parts.readers is None:
         return {}
     shown = [
@@ -123,7 +123,7 @@ def reader_members(parts: Parts) -> dict[str, Any]:
 
 
 def following_members(parts: Parts) -> dict[str, Any]:
-    """Return the member on the followed node, or an empty dict for a node that isn't a replica."""
+    """Return the reply's field about the followed node. The result is empty for a node that isn't a replica."""
     replica = parts.replica
     if replica is None:
         return {}
@@ -139,7 +139,7 @@ def following_members(parts: Parts) -> dict[str, Any]:
 
 
 def log_members(parts: Parts) -> dict[str, Any]:
-    """Return the members on the block log and its disk."""
+    """Return the reply's fields about the block log and its disk."""
     if parts.log is None:
         return {"state": "none"}
     return {

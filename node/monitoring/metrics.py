@@ -60,7 +60,9 @@ class Metrics:
         return PageReply(generate_latest(self._registry), content_type=CONTENT_TYPE)
 
     def collect(self) -> "Iterator[Metric]":
-        """Yield all families for the registry, which also calls this at registration to find duplicate names."""
+        """Yield all metric families. The registry calls this for each scrape, and when it registers this object, to find duplicate
+        names.
+        """
         parts = self._parts
         yield from node_families(parts)
         yield from chain_families(parts)
@@ -79,7 +81,7 @@ class Metrics:
 
 
 def with_old_names(families: "Iterable[Metric]") -> "Iterator[Metric]":
-    """Yield families, each also under its deprecated name, if it has one."""
+    """Yield all families, and a copy of each renamed family under its deprecated name."""
     from prometheus_client import Metric
 
     for family in families:
@@ -91,7 +93,7 @@ def with_old_names(families: "Iterable[Metric]") -> "Iterator[Metric]":
 
 
 def node_families(parts: Parts) -> "Iterator[Metric]":
-    """Yield the metrics of the program: versions, readiness and production."""
+    """Yield the metrics of the program: its versions, its readiness and its block production."""
     spec = parts.chain.state.spec
     yield gauge(
         "coind_build_info",
@@ -124,7 +126,7 @@ def chain_families(parts: Parts) -> "Iterator[Metric]":
 
 
 def following_families(parts: Parts) -> "Iterator[Metric]":
-    """Yield the state of the followed node."""
+    """Yield the metrics of a replica about the node that it follows."""
     replica = parts.replica
     if replica is None:
         return
@@ -137,7 +139,9 @@ def following_families(parts: Parts) -> "Iterator[Metric]":
 
 
 def reader_families(parts: Parts) -> "Iterator[Metric]":
-    """Yield the state of each process that answers reads, from its last report. This process is number 0."""
+    """Yield the metrics of each process that answers reads: this process, which has number 0, and the reader processes, as in their last
+    reports.
+    """
     if parts.readers is None:
         return
     from node.replicas.readers.messages import Report
@@ -154,7 +158,7 @@ def reader_families(parts: Parts) -> "Iterator[Metric]":
     reports = {"0": here} | {str(reader.number): reader.report for reader in parts.readers.each}
 
     def values(value: Callable[[Report], float]) -> dict[str, Any]:
-        """Return the labels and values of a family."""
+        """Return the keyword arguments of a family that has one value per process."""
         return {"labels": ("process",), "values": [((name,), value(report)) for name, report in reports.items()]}
 
     ready = [(("0",), 1), *(((str(reader.number),), int(reader.is_ready)) for reader in parts.readers.each)]
@@ -172,7 +176,7 @@ def reader_families(parts: Parts) -> "Iterator[Metric]":
 
 
 def counted(counters: Counters) -> "Iterator[Metric]":
-    """Yield the metrics of the counters since the start."""
+    """Yield the metrics that count events since the start of the node."""
     yield counter("coind_blocks_applied", "Blocks applied", counters.blocks_applied)
     yield counter("coind_blocks_popped", "Blocks undone", counters.blocks_popped)
     yield counter("coind_fork_switches", "Switches to another branch", counters.switches)
@@ -196,7 +200,7 @@ def counted(counters: Counters) -> "Iterator[Metric]":
 
 
 def queue_families(parts: Parts) -> "Iterator[Metric]":
-    """Yield the lengths of queues, and the resources that connections use."""
+    """Yield the lengths of the queues, and the resources that connections use."""
     waiting = [(("processor",), parts.processor.queue_length), (("inclusion",), parts.processor.waiting)]
     yield gauge("coind_queue_length", "Queued jobs of the processor, and calls waiting for a block", labels=("queue",), values=waiting)
     if parts.clients is not None:
@@ -209,7 +213,7 @@ def queue_families(parts: Parts) -> "Iterator[Metric]":
 
 
 def work_families(parts: Parts) -> "Iterator[Metric]":
-    """Yield units of work, those for refused requests, and the number of clients limited for them."""
+    """Yield the units of work done, the units spent on refused requests, and the number of clients limited because of refused requests."""
     allowances = parts.processor.allowances
     yield counter("coind_work_units", "All units of work, of about 10 microseconds each", parts.chain.state.work.spent)
     yield counter(
@@ -235,7 +239,8 @@ def loop_families(parts: Parts) -> "Iterator[Metric]":
 def table_families(state: State) -> "Iterator[Metric]":
     """Yield the sizes of the tables of the chain and of the plugins.
 
-    After a start from a snapshot some tables load in the background. They are omitted until then, since reading one would finish its load.
+    After a start from a snapshot some tables load in the background. Until then they are left out, since reading a table would load all of
+    it at once.
     """
     rows: list[Value] = []
     sizes: list[Value] = []
@@ -264,7 +269,7 @@ def disk_families(parts: Parts) -> "Iterator[Metric]":
 
 
 def tables(state: State) -> Iterator[tuple[str, str, Table[Any] | AppendLists[Any, Any] | OperationLog]]:
-    """Yield every table, list and operation log with its owner (the chain or a plugin) and its name."""
+    """Yield each table, append list and operation log with the name of its owner (the chain or a plugin) and its own name."""
     for owner, holder in ((CONSENSUS, state), *state.plugins.items()):
         if isinstance(holder, KINDS):
             yield owner, owner, holder
@@ -281,5 +286,5 @@ def row_size(table: Table[Any]) -> float:
 
 
 def size_of(row: Row) -> int:
-    """Return the size in bytes of a row and its fields' values, one level deep."""
+    """Return the size in bytes of a row and of its fields' values, without the objects inside the values."""
     return sys.getsizeof(row) + sum(sys.getsizeof(getattr(row, name)) for name in row.__struct_fields__)

@@ -29,7 +29,7 @@ _log = Log("warm_up")
 
 
 async def warm_periodically(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
-    """Warm up periodically, and whenever an earlier state is restored, until cancelled or until a read fails."""
+    """Warm up periodically, and whenever an earlier state is restored. Ends when cancelled or when a read fails."""
     restored = trio.Event()
 
     def on_restored() -> None:
@@ -65,7 +65,9 @@ async def warm_up(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
 
 
 def lazy_index_reads(table: Table[Any]) -> list[Callable[[], object]]:
-    """Return functions that read, and thereby sort, a table's lazy indices; none for a table with more than TABLE_ROWS_MAX rows."""
+    """Return functions that each read, and thereby sort, a lazy index of the table. Return none for a table with more than TABLE_ROWS_MAX
+    rows.
+    """
     return [order.first for order in table.lazy_orders] if len(table) <= TABLE_ROWS_MAX else []
 
 

@@ -1,1 +1,1 @@
-"""Process-level services: errors and exit statuses, clocks, logs, output, memory, file locations."""
+"""Services of the process: errors and exit statuses, clocks, logs, output, memory, file locations."""

@@ -18,7 +18,9 @@ _NAME = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z0-
 
 
 class Address(Struct, frozen=True):
-    """Host and port to listen on. `hosts` are the resolved addresses of a host name, empty if `host` is an address."""
+    """A host and a port to listen on. If `host` is a host name, `hosts` are the addresses that it resolves to; otherwise `hosts` is
+    empty.
+    """
 
     host: str
     port: int
@@ -31,7 +33,9 @@ class Address(Struct, frozen=True):
 
 
 def read_address(text: str, option: str, port: int | None = None) -> Address:
-    """Parse the address of an option; `port`, if given, replaces its port. Host names are resolved. Raises NodeError."""
+    """Parse the address given for `option` and resolve a host name. If `port` is given, it replaces the address's port. Raises
+    NodeError.
+    """
     try:
         host, own = split(text)
         return Address(host, own if port is None else port, () if is_address(host) else looked_up(host))
@@ -45,7 +49,7 @@ def has_port(text: str) -> bool:
 
 
 def split(text: str) -> tuple[str, int]:
-    """Parse a port, a host or both into host and port. IPv6 hosts are in brackets. Raises ValueError with a message for the user."""
+    """Split a port, a host, or both into a host and a port. IPv6 hosts are in brackets. Raises ValueError with a message for the user."""
     if "/" in text:
         raise ValueError(f"is a URL or a path, not an address; {FORMS}")
     if text.isascii() and text.isdigit():
@@ -72,7 +76,7 @@ def port_of(text: str) -> int:
 
 
 def require_host(host: str) -> None:
-    """Raise ValueError unless a host is an IPv4 address or a host name. An incomplete IPv4 address is neither."""
+    """Raise ValueError unless a host is an IPv4 address or a host name. An incomplete IPv4 address, such as 10.1, is refused too."""
     if is_address(host):
         return
     if re.fullmatch(r"[0-9.]+", host):

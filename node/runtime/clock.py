@@ -1,4 +1,4 @@
-"""The wall clock as an injectable function, and the clock of a chain, which can be ahead of it."""
+"""The wall clock as an injectable function, and the clock of a chain, which can differ from it."""
 
 import time
 from collections.abc import Callable
@@ -25,10 +25,11 @@ def steady_clock() -> int:
 class ChainClock:
     """The time of a chain in milliseconds since 1970: the machine's time plus `ahead_ms`, which can be negative.
 
-    The block producer advances the clock to each block's time (`advance_to`). From then on it never returns less. If the machine's clock is
-    set back, the chain's time continues, `behind_ms` ahead of it. If the machine's clock is then corrected, the jump first reduces
-    `behind_ms`, and only the rest moves the chain's time. `offset_ms` is the deliberate offset, which stays. Only `set_offset` moves the
-    clock back, for a restored chain. `steady` distinguishes jumps of the machine's clock from passing time.
+    The block producer advances the clock to each block's time (`advance_to`). From then on the clock never returns an earlier time. If the
+    machine's clock is set back, the chain's clock continues without a jump, and the difference is added to `behind_ms`. If the machine's
+    clock is then corrected, the correction first reduces `behind_ms`, and only the rest of it moves the chain's time. `offset_ms` is the
+    offset set on purpose; corrections don't change it. Only `set_offset` moves the clock back, for a restored chain. `steady` is a
+    monotonic clock that reveals when the machine's clock jumps.
     """
 
     def __init__(self, base: Clock = system_clock, start_ms: int | None = None, steady: Clock = steady_clock) -> None:
@@ -62,7 +63,7 @@ class ChainClock:
 
     @property
     def ahead_ms(self) -> int:
-        """Offset of the chain's time from the machine's, in milliseconds."""
+        """The chain's time minus the machine's time, in milliseconds."""
         return self.offset_ms + self.behind_ms
 
     def machine(self) -> int:
@@ -70,12 +71,12 @@ class ChainClock:
         return self._base()
 
     def advance_to(self, time_ms: int) -> None:
-        """Advance to at least `time_ms` by increasing the offset. The clock never returns less from now on."""
+        """Advance to at least `time_ms` by increasing the offset. From now on the clock never returns an earlier time."""
         self.offset_ms += max(0, time_ms - self())
         self._reached_ms = max(self._reached_ms, time_ms)
 
     def resume_from(self, time_ms: int) -> None:
-        """Advance to at least `time_ms`, assuming that the machine's clock was set back. The offset doesn't change."""
+        """Advance to at least `time_ms` without changing the offset, on the assumption that the machine's clock was set back."""
         self._reached_ms = max(self._reached_ms, time_ms)
         self()
 
@@ -84,12 +85,12 @@ class ChainClock:
         self.set_offset(0 if self._start_ms is None else self._start_ms - self._base())
 
     def set_offset(self, lead_ms: int, behind_ms: int = 0) -> None:
-        """Set the offset from the machine's time. The clock can go back."""
+        """Set the offset from the machine's time, which can move the clock back."""
         self.offset_ms, self.behind_ms, self._reached_ms = lead_ms, behind_ms, 0
 
 
 class TimeLimit:
-    """A time limit that starts at the first `is_over` call after `renew`, so that it measures only the work that polls it."""
+    """A time limit that begins with the first call of `is_over` after `renew`, so that only the work that calls `is_over` is timed."""
 
     def __init__(self, milliseconds_max: int, clock: Clock = lambda: time.monotonic_ns() // 1_000_000) -> None:
         self._milliseconds_max = milliseconds_max
@@ -97,16 +98,16 @@ class TimeLimit:
         self._start: int | None = None
 
     def renew(self) -> None:
-        """Restart at the next call of `is_over`."""
+        """Make the time limit begin again with the next call of `is_over`."""
         self._start = None
 
     def extend(self, seconds: float) -> None:
-        """Extend the limit by the seconds in which other tasks ran."""
+        """Extend the limit by the `seconds` during which other tasks ran."""
         if self._start is not None:
             self._start += round(seconds * 1000)
 
     def is_over(self) -> bool:
-        """Return whether the time is up."""
+        """Return whether the time limit has passed."""
         now = self._clock()
         if self._start is None:
             self._start = now

@@ -6,7 +6,7 @@ from typing import ClassVar, TextIO
 
 
 class Status(enum.IntEnum):
-    """Exit statuses of the process; scripts rely on the numbers (docs/monitoring.md)."""
+    """Exit statuses of the process. Scripts rely on the numbers (docs/monitoring.md)."""
 
     DONE = 0  # done, or stopped gracefully by a signal
     REFUSED = 1  # the start or the command was refused, because of a mistake in the user's input
@@ -49,7 +49,7 @@ def on_one_line(text: str) -> str:
 
 
 def last_line(text: str, out: TextIO | None = None) -> None:
-    """Write a final line to stderr, or to `out`. Errors are ignored, for example of a closed pipe."""
+    """Write a final line to stderr, or to `out`. Errors, for example a closed pipe, are ignored."""
     out = out or sys.stderr
     try:
         out.write(on_one_line(text) + "\n")

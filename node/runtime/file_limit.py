@@ -9,7 +9,7 @@ RESERVED = 64
 
 
 def room_for_connections() -> int:
-    """Raise the limit of open files as far as needed and allowed. Return the number of connections that it leaves room for."""
+    """Raise the limit of open files as far as needed and allowed. Return the number of connections that fit into it."""
     wanted = CONNECTIONS_MAX + RESERVED
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,6 +1,6 @@
 """Runs work in a forked child, which has a copy of the process's memory, while the parent process continues.
 
-The child computes and writes; it has no event loop.
+The child only computes and writes. It runs no event loop.
 """
 
 import gc
@@ -64,7 +64,9 @@ class ForkedChild:
             self.close()
 
     async def kill(self) -> str:
-        """Kill the child if it still runs, wait until it exits, and return why it ended. Freeing much memory can take it a while."""
+        """Kill the child if it still runs, wait until it exits, and return why it ended. The exit takes a while if the child has much
+        memory to free.
+        """
         try:
             if self.status() is None:
                 os.kill(self.pid, signal.SIGKILL)
@@ -101,9 +103,10 @@ def describe(status: int) -> str:
 
 
 def _work_and_exit(work: Callable[[], object], writing: int, inherited: Iterable[int], niceness: int) -> None:
-    """Run the work in the child and exit, without running any code of the parent.
+    """Run the work in the child and exit, without returning to the code of the parent.
 
-    The other inherited descriptors are closed: the parent's lock and listening sockets must not outlive a killed parent.
+    `writing` is the descriptor for an error message. Descriptors that are neither this one nor in `inherited` are closed, because the
+    parent's lock and listening sockets must not outlive a killed parent.
     """
     status = 1
     try:

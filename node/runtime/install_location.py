@@ -1,4 +1,4 @@
-"""Install location of this program: a checkout, or the package `coind` of a wheel (bin/package/build.py)."""
+"""The location of this program: a checkout, or the package `coind` installed from a wheel (bin/package/build.py)."""
 
 import os
 from pathlib import Path

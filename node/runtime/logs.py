@@ -1,4 +1,4 @@
-"""The node's log on stderr: for people on a terminal (node/runtime/terminal.py), JSON lines elsewhere.
+"""The node's log on stderr: readable lines on a terminal (node/runtime/terminal.py), JSON lines elsewhere.
 
 Neither a flood of lines nor a stalled reader can block the node: the lines of each kind are rate-limited, and a line that the reader
 doesn't accept in time is dropped.
@@ -41,7 +41,7 @@ class LogWriter:
         self._is_late = False
 
     def write(self, text: str) -> None:
-        """Write text that ends with a newline. The rest is dropped if the reader doesn't accept it in time."""
+        """Write text that ends with a newline. What the reader doesn't accept in time is dropped."""
         data = text.encode("utf-8", "backslashreplace")
         try:
             while data and self._is_ready():
@@ -55,9 +55,7 @@ class LogWriter:
         """Do nothing: writes are unbuffered."""
 
     def _is_ready(self) -> bool:
-        """Return whether the reader accepts data, after a short wait. After a timeout it doesn't wait again until the reader has accepted
-        data.
-        """
+        """Return whether the reader accepts data. Wait for it briefly, but not again after a timeout until the reader has accepted data."""
         self._is_late = not self._poll.poll(0 if self._is_late else READER_MILLISECONDS_MAX)
         return not self._is_late
 
@@ -72,7 +70,9 @@ class LogRateLimit:
         self._suppressed: dict[str, int] = {}
 
     def take(self, kind: str) -> int | None:
-        """Return the number of lines suppressed since the last line of this kind, or None if this line is suppressed."""
+        """Count a line of this kind. Return the number of lines suppressed since the last one passed, or None if this line is suppressed
+        too.
+        """
         second = int(self._seconds())
         if second != self._second:
             self._second = second
@@ -85,10 +85,10 @@ class LogRateLimit:
         return None
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record passes, as a filter for the standard library's logging. Set `record.suppressed` to the number of lines
+        """Return whether to log a record (a filter of the standard library's logging). Set `record.suppressed` to the number of lines
         suppressed before it.
 
-        The kind of a line from this program is its text, which is constant; the kind of a library's line is the name of the logger.
+        The kind of a line from this program is its text, which is constant. The kind of a library's line is the name of its logger.
         """
         suppressed = self.take(record.msg if is_ours(record) else record.name)
         if suppressed:
@@ -118,13 +118,15 @@ def is_ours(record: logging.LogRecord) -> bool:
 
 
 def values_of(record: logging.LogRecord) -> dict[str, Any]:
-    """Return the values of a record, including the number of lines of its kind suppressed before it."""
+    """Return the values of a record, including the number of lines of its kind that were suppressed before it."""
     suppressed = getattr(record, "suppressed", 0)
     return {**getattr(record, "values", {}), **({"suppressed": suppressed} if suppressed else {})}
 
 
 def configure_logs(level: Level = "info", *, is_json: bool | None = None) -> None:
-    """Send all log lines, including those of libraries, to stderr: as JSON or for people (default: for people if it is a terminal)."""
+    """Send all log lines, including those of libraries, to stderr, as JSON or as readable text. By default they are text only on a
+    terminal.
+    """
     lines = LogWriter(sys.stderr.fileno())
     limit = LogRateLimit()
     for_people = sys.stderr.isatty() if is_json is None else not is_json
@@ -149,7 +151,7 @@ def lines_lost() -> int:
 
 
 def end_of_lines() -> None:
-    """End the line that is being updated, so that other output to the terminal starts on a new line."""
+    """End the status line that is being updated, so that other output to the terminal starts on a new line."""
     for handler in our_handlers():
         if isinstance(handler.formatter, Terminal):
             handler.stream.write(handler.formatter.end())

@@ -18,12 +18,12 @@ SERVING_THRESHOLDS = (10_000, 5, 2000)
 
 
 def tune_collector() -> None:
-    """Make collections rare. Call this before anything is loaded."""
+    """Make collections rare. The caller must call this before anything is loaded."""
     gc.set_threshold(*THRESHOLDS)
 
 
 def collect_in_portions() -> None:
-    """Make each collection short. Call this before clients are served."""
+    """Make each collection short. The caller must call this before clients are served."""
     gc.set_threshold(*SERVING_THRESHOLDS)
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class DurationHistogram:
-    """Histogram of durations in seconds. `counts` has one more bucket than `bounds`, for longer durations."""
+    """Histogram of durations in seconds. `counts` has one bucket more than `bounds`, which counts the durations above the last bound."""
 
     __slots__ = ("bounds", "counts", "seconds")
 
@@ -28,21 +28,21 @@ Value = tuple[tuple[str, ...], float]
 
 
 def gauge(name: str, text: str, value: float | None = None, labels: tuple[str, ...] = (), values: Iterable[Value] = ()) -> "Metric":
-    """Return a gauge family with one value, or with labelled values."""
+    """Return a gauge family with a single value or with labelled values. `text` is its description."""
     from prometheus_client.core import GaugeMetricFamily
 
     return filled(GaugeMetricFamily(name, text, labels=labels), value, values)
 
 
 def counter(name: str, text: str, value: float | None = None, labels: tuple[str, ...] = (), values: Iterable[Value] = ()) -> "Metric":
-    """Return a counter family with one value, or with labelled values."""
+    """Return a counter family with a single value or with labelled values. `text` is its description."""
     from prometheus_client.core import CounterMetricFamily
 
     return filled(CounterMetricFamily(name, text, labels=labels), value, values)
 
 
 def histogram(name: str, text: str, values: Iterable[tuple[tuple[str, ...], DurationHistogram]], labels: tuple[str, ...] = ()) -> "Metric":
-    """Return a histogram family. Its buckets are cumulative, as Prometheus requires."""
+    """Return a histogram family. Prometheus requires cumulative buckets: each includes the counts of the smaller ones."""
     from prometheus_client.core import HistogramMetricFamily
 
     family = HistogramMetricFamily(name, text, labels=labels)
@@ -56,7 +56,7 @@ def histogram(name: str, text: str, values: Iterable[tuple[tuple[str, ...], Dura
 
 
 def filled(family: Any, value: float | None, values: Iterable[Value]) -> "Metric":
-    """Add a value or labelled values to a family, and return the family."""
+    """Add a single value or labelled values to a family, and return the family."""
     for labels, number in [((), value), *values] if value is not None else values:
         family.add_metric(labels, number)
     made: Metric = family

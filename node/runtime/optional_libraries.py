@@ -10,7 +10,7 @@ Extra = Literal["data", "nats", "ray"]
 
 
 def load_extra(module: str, extra: Extra, *, what: str) -> ModuleType:
-    """Import a module of an extra for `what`. Raises NodeError with the install command if it is missing."""
+    """Import a module of an extra. If it is missing, raise NodeError with the install command; `what` names the feature that needs it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Prints lines, pairs and tables for people (with rich on a terminal, else as aligned text), and JSON for programs.
+"""Prints lines, pairs and tables for people, and JSON for programs. On a terminal it uses rich, elsewhere it prints aligned text.
 
 The values come from a chain and are untrusted: control characters are escaped, and markup is not interpreted.
 """
@@ -21,7 +21,7 @@ def write_json(value: Any) -> None:
 
 
 def write_pairs(pairs: Iterable[tuple[str, object]], title: str = "") -> None:
-    """Print names and values, one pair per line. All lines of a multi-line value after the first are indented."""
+    """Print pairs of a name and a value, one per line. If a value has several lines, all but the first are indented."""
     shown = [(name, clean_lines(str(value))) for name, value in pairs]
     if not sys.stdout.isatty():
         width = max((len(name) for name, _ in shown), default=0)
@@ -44,8 +44,8 @@ def write_pairs(pairs: Iterable[tuple[str, object]], title: str = "") -> None:
 def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "", empty: str = "none") -> None:
     """Print a table, or `empty` if there are no rows.
 
-    A column whose name begins with > is aligned right, for numbers. A column whose name begins with = is never wrapped, so that its values
-    can be copied.
+    The first character of a column's name can set its format: `>` aligns the column right, for numbers; `=` never wraps its values, so that
+    they can be copied.
     """
     names = [column.removeprefix(RIGHT).removeprefix(WHOLE) for column in columns]
     shown = [[on_one_line(str(cell)) for cell in row] for row in rows]
@@ -66,7 +66,7 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
 
 
 def say(text: str) -> None:
-    """Print a string on one line of stdout, with control characters escaped."""
+    """Print a string as one line on stdout, with control characters escaped."""
     say_line(on_one_line(text))
 
 
@@ -76,7 +76,7 @@ def clean_lines(text: str) -> list[str]:
 
 
 def say_line(line: str) -> None:
-    """Print a line without control characters. Characters that stdout's encoding lacks are escaped."""
+    """Print a line that contains no control characters. Characters that stdout's encoding lacks are escaped."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     sys.stdout.write(line.rstrip().encode(encoding, "backslashreplace").decode(encoding) + "\n")
 

@@ -14,10 +14,11 @@ Seconds = Callable[[], float]
 
 
 class Progress:
-    """Counts blocks and transactions, and periodically displays the progress within a file of `size` bytes (0: unknown).
+    """Counts blocks and transactions, and periodically displays the progress through a file of `size` bytes (0: unknown).
 
-    `last` is the number of the last block (0: unknown). If `until` ends the replay before it, the remaining time is estimated by blocks
-    instead of bytes. If `report` is given, it is called with the block number and nothing is displayed.
+    `last` is the number of the file's last block (0: unknown). If the replay ends at an earlier block, `until`, the remaining time is
+    estimated from the number of blocks instead of bytes. If `report` is given, it is called with each block's number and nothing is
+    displayed.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class Progress:
         self._every = REPORT_SECONDS if report is not None else BAR_SECONDS if self._out.isatty() else LINE_SECONDS
 
     def begin(self, first: int, position: int) -> None:
-        """Set the first block, and the bytes before it, which are not counted."""
+        """Start counting: `first` is the first block, `position` the number of bytes before it, which are not counted."""
         self._first, self._skipped = first, position
 
     def count(self, number: int, transactions: int, position: int) -> None:
@@ -56,7 +57,7 @@ class Progress:
             self._show()
 
     def close(self) -> None:
-        """Remove the bar."""
+        """Remove the progress bar."""
         if self._bar is not None:
             self._bar.stop()
 
@@ -97,7 +98,7 @@ class Progress:
 
 
 def new_bar(out: TextIO, has_end: bool) -> Any:
-    """Return a rich progress bar. If the end is unknown, it only pulses. Rich is imported here, because only terminals need it."""
+    """Return a rich progress bar, which only pulses if the end is unknown. Rich is imported here, because only terminals need it."""
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as Bar

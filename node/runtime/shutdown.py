@@ -1,4 +1,4 @@
-"""Shutdown: stopping by signals, and selection of the error to report if several tasks fail."""
+"""Shutdown: stops the process on signals, and selects the error to report if several tasks fail."""
 
 import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -16,7 +16,7 @@ _log = Log("node")
 
 
 def run_to_end(main: Callable[[], Awaitable[int]]) -> int:
-    """Run an async function in trio. If it fails with a group that contains only NodeErrors, raise the first of them alone."""
+    """Run an async function in trio. If it fails with a group that contains only NodeErrors, raise just the first of them."""
     try:
         return trio.run(main)
     except BaseExceptionGroup as group:
@@ -27,7 +27,7 @@ def run_to_end(main: Callable[[], Awaitable[int]]) -> int:
 
 
 def first_error(group: BaseExceptionGroup[Failure]) -> Failure:
-    """Return the first leaf error of a nested group."""
+    """Return the first error in a group, which can be nested, that is not itself a group."""
     error: BaseExceptionGroup[Failure] | Failure = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -36,7 +36,7 @@ def first_error(group: BaseExceptionGroup[Failure]) -> Failure:
 
 @asynccontextmanager
 async def stopped_by_signals(stop: trio.Event, interrupt: Callable[[], None] = lambda: None) -> AsyncGenerator[trio.Nursery, None]:
-    """Set `stop` at the first SIGINT or SIGTERM. At the second, call `interrupt` and cancel the block.
+    """At the first SIGINT or SIGTERM, set `stop`. At the second, call `interrupt` and cancel the `with` block.
 
     Yields a nursery whose tasks are cancelled at the end of the block.
     """
@@ -60,7 +60,7 @@ async def stopped_by_signals(stop: trio.Event, interrupt: Callable[[], None] = l
 
 @asynccontextmanager
 async def cancelled_by(event: trio.Event) -> AsyncGenerator[None, None]:
-    """Cancel the block once an event is set."""
+    """Cancel the `with` block once an event is set."""
     async with trio.open_nursery() as nursery:
 
         async def cancel() -> None:

@@ -6,7 +6,7 @@ NAME_LETTERS_MAX, NEAR_MAX, LISTED_MAX = 100, 3, 12
 
 
 def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
-    """Return up to three known names with the most similar spelling, most similar first."""
+    """Return up to three known names with the most similar spelling, the most similar first."""
     # Imported here, because only errors need it.
     from difflib import get_close_matches
 
@@ -14,8 +14,8 @@ def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
 
 
 def alternatives(name: str, known: Iterable[str], where: str = "") -> str:
-    """Return a clause for an error about an unknown name: the nearest names, or all known names, or `where` they are listed if there are
-    many.
+    """Return a clause for an error about an unknown name: the most similar names or, if none is similar, all known names. If these are too
+    many, the clause says `where` they are listed.
     """
     names = list(known)
     if near := closest(name, names):

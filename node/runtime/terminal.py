@@ -1,5 +1,5 @@
-"""Log format for a terminal: a line for each block with transactions and each refusal, and one updated line for consecutive empty blocks.
-Control characters are escaped, because values come from clients.
+"""Log format for a terminal. Each block with transactions and each refusal has a line; consecutive empty blocks share one line, which is
+updated. Control characters are escaped, because values come from clients.
 """
 
 import logging
@@ -32,7 +32,7 @@ Values = Mapping[str, Any]
 
 
 class Terminal(logging.Formatter):
-    """Formatter of log records for people. `values_of` returns the values of a record."""
+    """Formats log records as text for people. `values_of` returns the values of a record."""
 
     def __init__(self, values_of: Callable[[logging.LogRecord], Values], *, is_verbose: bool = False) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Terminal(logging.Formatter):
         self._shown = ""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format a record, after the text that ends the updated line if there is one."""
+        """Format a record. If the line for empty blocks is open, the text that ends it comes first."""
         values = self._values_of(record)
         if record.msg == "block" and not values.get("transactions") and not self._is_verbose:
             return self._count(record, values)
@@ -59,7 +59,7 @@ class Terminal(logging.Formatter):
         return self.end() + line
 
     def end(self) -> str:
-        """Return the text that ends the updated line with its last number, or an empty string."""
+        """Return the text that ends the line for empty blocks with its last number, or "" if no such line is open."""
         if not self._empty:
             return ""
         text = "\n" if self._shown == self._last else f"{UPDATE}{self._last}\n"
@@ -67,7 +67,7 @@ class Terminal(logging.Formatter):
         return text
 
     def _count(self, record: logging.LogRecord, values: Values) -> str:
-        """Count an empty block in the updated line, unless the program runs in the background."""
+        """Count an empty block in the line for empty blocks. In the background, end that line instead."""
         if not self._is_updating or not is_in_front():
             return self.end()
         self._empty += 1
@@ -110,7 +110,7 @@ class Terminal(logging.Formatter):
         return f"{self._styled(RED, label)}{what:<{KIND_WIDTH}}{reason}{self._details(values, 'reason', 'id', 'suppressed')}"
 
     def _details(self, values: Values, *names: str) -> str:
-        """Return further values: `suppressed` always, the others with --verbose."""
+        """Return the values in `names` as text: `suppressed` always, the others only with --verbose."""
         shown = [self._pair(name, values[name]) for name in names if name in values and (self._is_verbose or name == "suppressed")]
         return "".join(f"  {pair}" for pair in shown)
 

@@ -10,7 +10,7 @@ TEXT_MAX = 200
 
 
 def differences(first: State, second: State, rows_max: int) -> Iterator[str]:
-    """Yield a line for each part of the states that differs, then the differing fields of its first `rows_max` differing rows."""
+    """Yield a line for each part in which the states differ, then the differing fields of up to `rows_max` differing rows of that part."""
     ones, others = parts_of(first), parts_of(second)
     for name in dict.fromkeys((*ones, *others)):
         if name not in ones or name not in others:
@@ -39,7 +39,7 @@ def _row(key: str, left: dict[str, str] | None, right: dict[str, str] | None) ->
 
 
 def _readable(text: str) -> str:
-    """Format a value's text for reading. Bytes become hex, like ids elsewhere."""
+    """Format a value's text for reading. Bytes become hex, as in ids."""
     if not text.startswith(("b'", 'b"')):
         return text
     try:

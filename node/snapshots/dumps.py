@@ -1,6 +1,6 @@
-"""Dumps: a whole chain at its head in one file, for chains in memory. A dump is a snapshot with blocks and two more sections.
+"""Dumps: files that contain a whole chain up to its head, for chains in memory. A dump is a snapshot with blocks and two more sections.
 
-`coind snapshot load` accepts a dump too, and installs the snapshot in it.
+`coind snapshot load` also accepts a dump, and installs the snapshot in it.
 """
 
 from collections.abc import Callable

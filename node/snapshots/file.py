@@ -41,31 +41,31 @@ READ_SIZE = 1 << 20
 
 
 class SnapshotError(FileError):
-    """Error for an unusable snapshot. The message contains the file and the reason."""
+    """Error for an unusable snapshot. The message contains the path and the reason."""
 
 
 class CorruptSnapshot(SnapshotError):
-    """Error for a damaged file."""
+    """The snapshot file is damaged."""
 
 
 class IncompatibleSnapshot(SnapshotError):
-    """Error for a whole file that doesn't match: another format, rules, chain or plugins. Also raised for a missing file."""
+    """The snapshot file is intact but doesn't fit this node: its format, rules, chain or plugins differ. Also raised for a missing file."""
 
     STATUS = Status.REFUSED
 
 
 class Unwritable(SnapshotError):
-    """Error for a snapshot file or folder that can't be written."""
+    """The snapshot file or its folder can't be written."""
 
     STATUS = Status.DISK
 
 
 class OffChainSnapshot(IncompatibleSnapshot):
-    """Error for a whole file that was taken at a block that is not in the block log."""
+    """The snapshot file is intact, but its block is not in the block log."""
 
 
 class Section(Struct, frozen=True):
-    """A section: its start and size in bytes, its digest (BLAKE2b, hex), and a digest of its row schema."""
+    """A section: its start and size in bytes, its digest (BLAKE2b in hex), and a digest of the schema of its rows."""
 
     name: str
     schema: str
@@ -75,7 +75,7 @@ class Section(Struct, frozen=True):
 
 
 class Index(Struct, frozen=True, kw_only=True):
-    """Metadata of a snapshot."""
+    """Index of a snapshot file: its metadata and its sections."""
 
     program: str  # the version of the program that made it
     chain: ChainMark
@@ -85,7 +85,7 @@ class Index(Struct, frozen=True, kw_only=True):
 
 
 class SnapshotWriter:
-    """Writes the sections of a snapshot into an empty file, one by one, then its index (`finish`). Raises OSError."""
+    """Writes the sections of a snapshot into an empty file, one after the other, then the index (`finish`). Raises OSError."""
 
     def __init__(self, file: File) -> None:
         self._file = file
@@ -119,7 +119,7 @@ class SnapshotWriter:
 
 
 class Snapshot:
-    """A snapshot file open for reading. The index is read and checked immediately, a section on request.
+    """A snapshot file open for reading. The index is read and checked immediately, each section on request.
 
     Raises CorruptSnapshot, and IncompatibleSnapshot for another version of the format.
     """
@@ -144,7 +144,7 @@ class Snapshot:
 
     @property
     def head(self) -> SnapshotHeader:
-        """The block that it was taken at, and the chain data that is not in tables."""
+        """The block at which the snapshot was taken, and the chain data that is not in tables."""
         return self.index.head
 
     def close(self) -> None:
@@ -194,7 +194,9 @@ class Snapshot:
             yield chunk
 
     def _sized(self, name: str, data: bytes) -> list[tuple[memoryview, int]]:
-        """Return the packed chunks of a section with their unpacked sizes. Raises CorruptSnapshot, even if only the total is too large."""
+        """Return the packed chunks of a section, each with its unpacked size. Raises CorruptSnapshot, also if all chunks together are too
+        large.
+        """
         found, at = [], 0
         while at < len(data):
             try:
@@ -249,7 +251,7 @@ class Snapshot:
 
 
 def digest_of(data: bytes = b"") -> blake2b:
-    """Return the hash object of the format's digest, updated with `data`."""
+    """Return a hash object of the kind used for the file's digests, updated with `data`."""
     return blake2b(data, digest_size=DIGEST_SIZE)
 
 

@@ -1,6 +1,7 @@
 """The folder `snapshots` of a data folder: saves, loads and removes snapshots, and renames corrupt ones.
 
-A file has a temporary name until it is complete and synced, so the remains of a kill or a power loss are never mistaken for a snapshot.
+A file has a temporary name until it is complete and synced. What a kill or a power loss leaves behind is therefore never mistaken for a
+snapshot.
 """
 
 import re
@@ -41,12 +42,12 @@ def folder_of(data: Path) -> Path:
 
 
 def name_of(head: SnapshotHeader) -> str:
-    """Return the file name of a snapshot."""
+    """Return the file name of the snapshot with this header."""
     return f"{head.number:010}-{head.block_id}{SUFFIX}"
 
 
 def paths(folder: Path, disk: Disk) -> list[Path]:
-    """Return the snapshots in a folder, the newest first."""
+    """Return the paths of the snapshots in a folder, newest first."""
     try:
         return [folder / name for name in reversed(disk.names(folder)) if _NAME.fullmatch(name)]
     except FileNotFoundError:
@@ -56,7 +57,7 @@ def paths(folder: Path, disk: Disk) -> list[Path]:
 
 
 def block_of(path: Path) -> int:
-    """Return the number of a snapshot's block, from its file name."""
+    """Return the block number in a snapshot's file name."""
     return int(path.name[:10])
 
 
@@ -66,7 +67,8 @@ def block_of(path: Path) -> int:
 def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -> Path:
     """Write a snapshot at the last irreversible block into a folder, and return its path. Raises SnapshotError.
 
-    This rewinds the chain to that block, after which the chain is unusable. Call it in a forked child, or at the end of the process.
+    This rewinds the chain to that block, after which the chain is unusable. The caller must therefore run it in a forked child, or at the
+    end of the process.
     """
     if not chain.rewind():
         raise SnapshotError("there is no irreversible block yet, so there is nothing to save")
@@ -80,7 +82,7 @@ def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -
 
 
 def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -> Path:
-    """Write a snapshot file of a rewound chain, and return its path. Raises OSError."""
+    """Write a snapshot file of a chain that was rewound to its last irreversible block. Return the file's path. Raises OSError."""
     head = head_of(chain)
     path = folder / name_of(head)
     with written_whole(disk, path) as file:
@@ -89,7 +91,7 @@ def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) 
 
 
 def write_sections(writer: SnapshotWriter, chain: Chain, head: SnapshotHeader, *, with_blocks: bool) -> SnapshotWriter:
-    """Write the sections of a rewound chain, and return the writer."""
+    """Write all sections of a chain that was rewound to the block of `head`. Return the writer."""
     for name, part in parts_of(chain.state).items():
         writer.section(name, part.schema, part.dump())
     if with_blocks:
@@ -106,7 +108,7 @@ def packed_blocks(chain: Chain, last: int) -> Iterator[bytes]:
 
 
 def require_room(folder: Path, disk: Disk) -> None:
-    """Raise Unwritable unless the disk has room for twice the size of the newest snapshot plus ROOM_BYTES_MIN."""
+    """Raise Unwritable unless the disk has space for twice the size of the newest snapshot, plus ROOM_BYTES_MIN."""
     newest = next(iter(paths(folder, disk)), None)
     size = 0
     if newest is not None:
@@ -118,7 +120,7 @@ def require_room(folder: Path, disk: Disk) -> None:
 
 
 def tidy(folder: Path, disk: Disk) -> None:
-    """Remove the remains of an interrupted save, and all but the newest KEPT_MAX snapshots and ASIDE_MAX corrupt ones."""
+    """Remove what an interrupted save has left, all but the newest KEPT_MAX snapshots, and all but ASIDE_MAX corrupt ones."""
     try:
         names = disk.names(folder)
     except OSError:
@@ -173,7 +175,7 @@ def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is
     """Load a snapshot into a chain at genesis. Raises CorruptSnapshot or IncompatibleSnapshot, in which case nothing has changed.
 
     `older` finds the blocks before the snapshot; by default there are none. With `is_ours` the file must have the name that `name_of`
-    returns, else OffChainSnapshot is raised.
+    returns; otherwise OffChainSnapshot is raised.
     """
     snapshot = Snapshot(path, disk)
     try:
@@ -189,7 +191,7 @@ def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is
 
 
 def require_fit(snapshot: Snapshot, chain: Chain) -> None:
-    """Raise IncompatibleSnapshot unless a snapshot has this chain and these rules, and all tables and plugins of the chain."""
+    """Raise IncompatibleSnapshot unless the snapshot belongs to this chain with these rules, and contains all its tables and plugins."""
     path, index, ours = snapshot.path, snapshot.index, mark_of(chain.state.spec)
     if index.chain.chain_id != ours.chain_id:
         raise IncompatibleSnapshot(
@@ -211,7 +213,7 @@ def require_fit(snapshot: Snapshot, chain: Chain) -> None:
 
 
 def require_in_log(path: Path, number: int, block_id: str, chain: Chain, older: Older) -> None:
-    """Raise OffChainSnapshot unless `older`, which reads a block log, finds the block at which a snapshot was taken."""
+    """Raise OffChainSnapshot unless `older`, which reads a block log, finds the block at which the snapshot was taken."""
     packed = older(number)
     if packed is None:
         raise OffChainSnapshot(f"{path}: was taken at block {number}, which the block log doesn't have")

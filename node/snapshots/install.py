@@ -1,4 +1,4 @@
-"""Installs a snapshot file in a data folder, with its blocks if the folder has none."""
+"""Installs a snapshot file in a data folder. If the folder has no blocks, the snapshot's blocks are installed too."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -45,9 +45,9 @@ def install(file: Path, data: Path, spec: ChainSpec, disk: Disk) -> Path:
 
 
 def import_blocks(folder: DataFolder, snapshot: Snapshot, wire: Wire) -> None:
-    """Write the blocks of a snapshot to an empty block log. They must follow each other, and end with the snapshot's block.
+    """Write the blocks of a snapshot to an empty block log. They must form a chain that ends with the snapshot's block.
 
-    The blocks are read twice, so that all are checked before the first is written.
+    The blocks are read twice, so that all of them are checked before the first is written.
     """
     for is_writing in (False, True):
         last = None

@@ -25,11 +25,11 @@ _log = Log("snapshots")
 
 
 class SnapshotSaver:
-    """Saves a snapshot to a folder each time `every` more blocks have become irreversible (0: never), one at a time.
+    """Saves a snapshot to a folder whenever another `every` blocks have become irreversible (0: never), one snapshot at a time.
 
-    Saves begin at least `seconds` apart. `saved` is the block of a snapshot that is already in the folder, including the one that the chain
-    started from. Only the newest snapshots are retained, unless `keeps_all`. A failure is logged and the save retried later, because a
-    start doesn't need snapshots; with `is_required` it raises DiskError.
+    Saves begin at least `seconds` apart. `saved` is the block number of a snapshot that is already in the folder, including the one that
+    the chain started from. Only the newest snapshots are kept, unless `keeps_all` is set. Since a start doesn't need snapshots, a failure
+    is logged and the save is retried later; with `is_required` it raises DiskError instead.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class SnapshotSaver:
     # -------------------------------------------------------------- while the node runs
 
     def save_if_due(self) -> Awaitable[None] | None:
-        """Return an awaitable that starts a due snapshot or finishes a written one, or None.
+        """Return an awaitable that starts a due snapshot or finishes one that has been written. Return None if there is nothing to do.
 
         The awaitable waits only if a snapshot is due before the previous one is written.
         """
@@ -93,7 +93,9 @@ class SnapshotSaver:
             self._child = None
 
     async def run(self) -> None:
-        """Save when a snapshot is due, until cancelled. Does nothing on a simulated disk, because a forked child can't write to it."""
+        """Save a snapshot whenever one is due, until cancelled. Do nothing on a simulated disk, because a forked child can't write to
+        it.
+        """
         while self._every and isinstance(self._disk, SystemDisk):
             await trio.sleep(POLL_SECONDS)
             await self._gate.wait_open()
@@ -102,14 +104,14 @@ class SnapshotSaver:
                 await self.finish()
 
     def follow_moves(self) -> None:
-        """Remove snapshots of removed blocks when the chain is reverted."""
+        """When the chain is reverted, remove the snapshots of the removed blocks."""
         if self._every:
             self._chain.on_head_change.append(self._on_head_change)
 
     # -------------------------------------------------------------- at shutdown
 
     def save_at_stop(self) -> None:
-        """Save a snapshot in this process, at shutdown. The chain is unusable afterwards."""
+        """At shutdown, save a snapshot in this process. The chain is unusable afterwards."""
         number = self._chain.irreversible
         if not self._every or number <= self._last():
             return

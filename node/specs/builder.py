@@ -1,7 +1,7 @@
-"""Reads chain specs from TOML files: those of `genesis/` by name, others by path.
+"""Reads chain specs from TOML files: those in `genesis/` by name, others by path.
 
 A file can extend another one with `base = "dev"` (a name, or a path relative to the file). Tables are merged key by key; other values
-replace the base's. An error contains the file, the dotted key and the expected value.
+replace those of the base. Each error contains the file, the dotted key and the expected value.
 """
 
 import re
@@ -41,7 +41,7 @@ Layers = list[tuple[Path, Table]]
 
 
 class SpecError(NodeError):
-    """Error for an unusable chain spec: its `file`, the dotted `key` (empty for the whole file) and the `expected` value."""
+    """Error for an unusable chain spec: its `file`, the dotted `key` (empty if the problem is the file itself) and the `expected` value."""
 
     def __init__(self, file: Path | str, key: str, expected: str) -> None:
         super().__init__(f"{file}: {key[:KEY_SHOWN_MAX]}: {expected}" if key else f"{file}: {expected}")
@@ -49,7 +49,7 @@ class SpecError(NodeError):
 
 
 def load_spec(name_or_path: str) -> ChainSpec:
-    """Load the chain spec with a name in `genesis/` or from a TOML file. Raises SpecError."""
+    """Load a chain spec, given by its name in `genesis/` or by the path of a TOML file. Raises SpecError."""
     layers = read_layers(spec_path(name_or_path))
     try:
         return build_spec({"name": layers[0][0].stem, **merged(layers)})
@@ -63,7 +63,7 @@ def spec_names() -> list[str]:
 
 
 def with_witnesses(spec: ChainSpec, count: int) -> ChainSpec:
-    """Return a spec whose genesis has `count` witnesses: the first one of the spec, and others with its name and a number. Raises
+    """Return the spec with a genesis of `count` witnesses: the spec's first witness, and others named after it with a number. Raises
     NodeError.
     """
     if count == 1:
@@ -80,10 +80,10 @@ def with_witnesses(spec: ChainSpec, count: int) -> ChainSpec:
 
 
 def with_accounts(spec: ChainSpec, count: int | None) -> ChainSpec:
-    """Return a spec whose genesis has `count` accounts with known keys: those of the spec, then `user11` etc. with the balances of the
-    first.
+    """Return the spec with a genesis of `count` accounts that have known keys: those of the spec, then `user11` and so on with the balances
+    of the first.
 
-    Accounts with explicit keys in the spec remain. If `count` is None, the spec is unchanged. Raises NodeError.
+    Accounts with explicit keys in the spec remain in addition. If `count` is None, the spec is returned unchanged. Raises NodeError.
     """
     if count is None:
         return spec
@@ -113,7 +113,7 @@ def like(model: GenesisAccount, name: str) -> GenesisAccount:
 
 
 def require_test(spec: ChainSpec, option: str) -> ChainSpec:
-    """Return the spec if it is a test chain, else raise NodeError."""
+    """Return the spec if it is that of a test chain, else raise NodeError. `option` is the option that needs a test chain."""
     if not spec.is_test:
         raise NodeError(f"{option}: the chain {spec.name} is not a test chain, so its genesis is fixed")
     return spec
@@ -123,7 +123,7 @@ def require_test(spec: ChainSpec, option: str) -> ChainSpec:
 
 
 def spec_path(name_or_path: str, folder: Path | None = None) -> Path:
-    """Return the file of a spec: the one with a name in `genesis/`, or a path relative to `folder`."""
+    """Return the path of a spec's file, given the spec's name in `genesis/` or a path relative to `folder`."""
     if "/" in name_or_path or name_or_path.endswith(".toml"):
         return (folder or Path()) / name_or_path
     path = SPEC_FOLDER / f"{name_or_path}.toml"
@@ -137,7 +137,7 @@ def spec_path(name_or_path: str, folder: Path | None = None) -> Path:
 
 
 def read_layers(path: Path) -> Layers:
-    """Read a file, its base, the base of that and so on. Return them topmost first."""
+    """Read a file, its base, the base of its base and so on. Return their contents, the given file first."""
     layers: Layers = []
     while True:
         table = read_table(path)
@@ -196,7 +196,7 @@ def merge(below: Table, above: Table) -> Table:
 
 
 def merged(layers: Layers) -> Table:
-    """Merge all layers of a spec."""
+    """Merge all layers of a spec into one table."""
     return reduce(merge, (table for _, table in reversed(layers)))
 
 
@@ -217,7 +217,7 @@ def origin(layers: Layers, key: str) -> Path:
 
 
 class Fault(Exception):
-    """Error for a wrong value. It is converted to a SpecError with the file of the value."""
+    """Error for a wrong value. It is converted to a SpecError that names the file with the value."""
 
     def __init__(self, key: str, expected: str) -> None:
         super().__init__(key, expected)
@@ -245,7 +245,7 @@ Share = Annotated[int, Meta(ge=0, le=constants.COIN_100_PERCENT)]
 
 
 class SymbolsTable(Struct, forbid_unknown_fields=True):
-    """The spelling of the three fixed symbols."""
+    """The spelling of the chain's three token symbols."""
 
     coin: Annotated[SymbolText, Meta(description="The symbol of the liquid token.")]
     debt: Annotated[SymbolText, Meta(description="The symbol of the debt token; differs from `coin` in its first three letters.")]
@@ -260,7 +260,7 @@ class PriceTable(Struct, forbid_unknown_fields=True):
 
 
 class AccountsTable(Struct, forbid_unknown_fields=True):
-    """Accounts with the same balances. Their keys are derived from a password, or given explicitly."""
+    """Accounts with the same balances. Their keys are either derived from a password or given explicitly."""
 
     names: Annotated[list[str], Meta(description="The names of the accounts.")]
     coin: Annotated[Amount, Meta(description="COIN of each account.")] = "0.000"
@@ -274,7 +274,7 @@ class AccountsTable(Struct, forbid_unknown_fields=True):
 
 
 class GenesisTable(Struct, forbid_unknown_fields=True):
-    """The state before block 1. Without `witness_key` the first witness signs with the first of `witness_keys`."""
+    """The state before block 1. Without `witness_key` the first witness signs with the first key of `witness_keys`."""
 
     witness: Annotated[str, Meta(description="The name of the first witness.")]
     hardfork: Annotated[Natural, Meta(description="The hardfork in force before block 1 (0: all are applied at their times).")]
@@ -286,7 +286,7 @@ class GenesisTable(Struct, forbid_unknown_fields=True):
 
 
 class SpecTable(Struct, forbid_unknown_fields=True):
-    """A whole spec with its bases merged. `constants` are those that differ from the build's constants."""
+    """A complete spec, merged with its bases. `constants` contains only those that differ from the build's constants."""
 
     name: Annotated[str, Meta(description="The name of the chain; by default the name of the file.")]
     brand: Annotated[str, Meta(pattern=BRAND, description="The word in names such as `total_vesting_fund_coin` and `coin.dao`.")]
@@ -329,7 +329,9 @@ def convert(value: Table, kind: type[Any], table_key: str) -> Any:
 
 
 def fault(message: str, table_key: str) -> NoReturn:
-    """Convert a msgspec error (`Expected ..., got ... - at `$.key``) to a Fault, with the dotted key and descriptions of patterns."""
+    """Convert a msgspec error (`Expected ..., got ... - at `$.key``) to a Fault that contains the dotted key, and descriptions instead of
+    regular expressions.
+    """
     text, _, path = message.partition(" - at `$")
     key = ".".join(part for part in (table_key, path.rstrip("`").lstrip(".")) if part)
     for pattern, expected in EXPECTED.items():
@@ -395,14 +397,14 @@ def build_spec(given: Table) -> ChainSpec:
 
 
 def build_constants(table: SpecTable) -> BuildConstants:
-    """Return the constants of the build with the spec's changes."""
+    """Return the constants of the build, with those that the spec changes."""
     changed = {key: constant(key, value) for key, value in table.constants.items()}
     made: BuildConstants = convert({**asdict(BUILDS[table.build]), **changed}, BuildConstants, "constants")
     return made
 
 
 def constant(key: str, value: Any) -> Any:
-    """Convert the value of a constant. In files, times are TOML dates and the version is text."""
+    """Convert a constant from its form in a file, in which times are TOML dates and the version is text."""
     if isinstance(value, datetime):
         return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
     if key == "COIN_BLOCKCHAIN_VERSION" and isinstance(value, str):
@@ -462,7 +464,7 @@ def build_accounts(table: SpecTable, index: int) -> Iterator[GenesisAccount]:
 
 
 def satoshis(amount: str) -> int:
-    """Return an amount in its smallest unit."""
+    """Convert an amount in text to satoshis, its smallest unit."""
     return int(amount.replace(".", ""))
 
 
@@ -489,7 +491,9 @@ def public_key(text: str, table: SpecTable, key: str) -> bytes:
 
 
 def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
-    """Raise Fault for account names that are invalid, duplicate, or belong to the accounts that hardforks 9 and 23 replace or empty."""
+    """Raise Fault for account names that are invalid or duplicate, or that belong to accounts whose keys hardfork 9 replaces or whose
+    balances hardfork 23 takes.
+    """
     if not is_valid_account_name(spec.genesis.witness):
         raise Fault("genesis.witness", "expected a valid account name")
     reserved = {constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT, spec.genesis.witness, spec.treasury}
@@ -513,12 +517,12 @@ def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
 
 
 def some_of(names: list[str]) -> str:
-    """Join names, at most NAMES_SHOWN_MAX of them."""
+    """Join up to NAMES_SHOWN_MAX of the names."""
     return ", ".join(names[:NAMES_SHOWN_MAX]) + (f" and {len(names) - NAMES_SHOWN_MAX:,} more" if len(names) > NAMES_SHOWN_MAX else "")
 
 
 def check_numbers(spec: ChainSpec) -> None:
-    """Raise Fault for supplies over the chain's limit, and for a hardfork that the build doesn't have."""
+    """Raise Fault for a supply above the chain's limit, or for a hardfork that the build doesn't have."""
     sbd = spec.constants.COIN_SBD_INIT_SUPPLY + spec.genesis_printed_sbd
     for asset, supply in (("COIN", spec.genesis_supply), ("SBD", sbd)):
         if supply > constants.COIN_MAX_SHARE_SUPPLY:

@@ -1,4 +1,4 @@
-"""Ids and symbols of well-known chains. Explanations of refusals name the one that a client has signed for by mistake."""
+"""Ids and symbols of well-known chains. If a client has signed for one of them by mistake, the explanation of the refusal names it."""
 
 from functools import cache
 
@@ -19,7 +19,7 @@ PUBLIC = (
 
 @cache
 def known_chains() -> tuple[KnownChain, ...]:
-    """Return the chains of `genesis/` and the public ones. The first call reads the files."""
+    """Return the chains in `genesis/` and the public chains. The first call reads the files."""
     # Without the slow checks and computations of `load_spec`.
     named = ((name, merged(read_layers(spec_path(name)))) for name in spec_names())
     ours = [(name, table["chain_id"], *(table["symbols"][symbol] for symbol in ("coin", "debt", "vests"))) for name, table in named]

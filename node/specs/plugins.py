@@ -14,7 +14,7 @@ KNOWN = (*PLUGINS, *[group.name for group in OPTIONAL_GROUPS])
 
 
 def chosen_plugins(spec: ChainSpec, enable: Iterable[str] = (), disable: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the names of the enabled plugins and groups, in the order of KNOWN. Raises NodeError for unknown names."""
+    """Return the names of the enabled plugins and method groups, in the order of KNOWN. Raises NodeError for unknown names."""
     enabled, disabled = set(enable), set(disable)
     for name in (*spec.plugins, *sorted(enabled), *sorted(disabled)):
         if name not in KNOWN:

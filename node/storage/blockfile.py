@@ -32,9 +32,9 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 class BlockFile:
     """The blocks of a file from number `first` on, in file order. Memory is bounded by the largest block.
 
-    `size` is the file's size in bytes. `last` is the number of its last block, or 0 if finding it would need reading the whole file.
-    Raises FileError, including for a block log whose blocks or offsets don't follow each other. If a `pipe` is given, it is read instead of
-    the file, and `path` is only its name.
+    `size` is the file's size in bytes. `last` is the number of its last block, or 0 if finding it would need reading the whole file. Raises
+    FileError, including for a block log whose blocks or offsets are out of sequence. If a `pipe` is given, the blocks are read from it
+    instead, and `path` is only its name in messages.
     """
 
     def __init__(self, path: Path, wire: Wire, first: int = 1, disk: Disk = SYSTEM, *, pipe: Readable | None = None) -> None:
@@ -83,7 +83,7 @@ class BlockFile:
             raise FileError(f"{self.path}: can't be read after block {self._number}: {error}") from None
 
     def _peek(self) -> bool:
-        """Return whether this is a block log. A block begins with the number of the previous one, a JSON line with a brace."""
+        """Return whether the file is a block log, whose first byte belongs to a block number; a line of JSON begins with a brace."""
         try:
             start = self._stream.peek(1)[:1]
         except (OSError, EOFError, zlib.error, zstd_error()) as error:
@@ -173,7 +173,7 @@ class ZstdStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, at least in part. Return the number of bytes, 0 at the end."""
+        """Fill a buffer, at least in part. Return the number of bytes read, 0 at the end of the file."""
         while not self._ready:
             self._packed = self._packed or self._raw.read(ZSTD_CHUNK_SIZE)
             if not self._packed:
@@ -197,7 +197,7 @@ def zstd_error() -> type[Exception]:
 
 
 def block_from_line(wire: Wire, line: bytes) -> SignedBlock:
-    """Parse a block from a line, in either JSON form, bare or as the member `block` of an object."""
+    """Parse a block from a line of JSON, in condenser or appbase form. The line is the block or an object with the member `block`."""
     value = msgspec.json.decode(line)
     if isinstance(value, dict) and isinstance(value.get("block"), dict):
         value = value["block"]
@@ -207,7 +207,7 @@ def block_from_line(wire: Wire, line: bytes) -> SignedBlock:
 
 
 def is_legacy(block: dict[str, Any]) -> bool:
-    """Return whether a block is in condenser form: its header extensions and operations are pairs of name and fields."""
+    """Return whether a block is in condenser form, in which header extensions and operations are pairs of name and fields."""
     variants = [*listed(block, "extensions")]
     for trx in listed(block, "transactions"):
         variants += listed(trx, "operations")[:1]
@@ -215,7 +215,7 @@ def is_legacy(block: dict[str, Any]) -> bool:
 
 
 def listed(value: Any, key: str) -> list[Any]:
-    """Return the list in a member, or an empty list if the member is not a list."""
+    """Return the list that an object has under a key, or an empty list if there is none."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, list) else []
 
@@ -245,7 +245,7 @@ class FileStream(io.RawIOBase):
         return place
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, at least in part. Return the number of bytes, 0 at the end."""
+        """Fill a buffer, at least in part. Return the number of bytes read, 0 at the end of the file."""
         data = self._file.read(len(buffer), self._at)
         buffer[: len(data)] = data
         self._at += len(data)

@@ -1,9 +1,9 @@
 """A block log on disk, in the reference's format, that holds the chain's main branch up to its head.
 
-The reference only writes irreversible blocks. This log also contains the reversible blocks, so that a restart returns to the same head; a
-fork switch truncates them. When `append` returns, the operating system has the block, so it survives the end of the process. `sync` makes
-it survive a power loss. Side files hold an index, a checksum of each frame, and the mark of the last sync, so that missing and changed
-blocks are detected on startup. Source: wire-format.md §7.
+The reference only writes irreversible blocks. This log also contains the reversible blocks, so that the chain has the same head after a
+restart; a fork switch truncates them. When `append` returns, the operating system has the block, so it survives the end of the process.
+`sync` makes it survive a power loss. Side files hold an index, a checksum of each frame, and the mark of the last sync, so that missing and
+changed blocks are detected on startup. Source: wire-format.md §7.
 """
 
 from array import array
@@ -41,9 +41,10 @@ class LogTip(Struct, frozen=True):
 class BlockLog:
     """The block log of a folder with its side files, locked against other processes until `close`.
 
-    `notes` describes the repairs made on opening, as sentences for the node's log; `torn` is the number of bytes cut off. A log from
-    another program or an older version has no mark; `adopt` writes one once its blocks have been checked. With `is_marked` the folder must
-    have a mark. Raises FileError if blocks are missing or changed, NodeError if another process has the lock, and OSError.
+    `notes` describes the repairs made on opening, as sentences for the node's log; `torn` is the number of bytes that were cut off. A log
+    written by another program or an older version has no sync mark; `adopt` writes one after the caller has checked its blocks. With
+    `is_marked`, a missing mark is an error. Raises FileError if blocks are missing or changed, NodeError if another process has the lock,
+    and OSError.
     """
 
     def __init__(self, folder: Path, wire: Wire, disk: Disk = SYSTEM, *, is_marked: bool = False) -> None:
@@ -88,7 +89,7 @@ class BlockLog:
 
     @property
     def is_marked(self) -> bool:
-        """Whether the folder has a mark, which proves that no block is missing or changed."""
+        """Whether the folder has a sync mark, which proves that no block is missing or changed."""
         return self._mark is not None
 
     @property
@@ -156,10 +157,10 @@ class BlockLog:
             drop_switch(self._disk, self._switch_path)
 
     def sync(self) -> int:
-        """Sync the log and write a mark. Return the number of the last synced block. Raises OSError.
+        """Sync the log and write a sync mark. Return the number of the last synced block. Raises OSError.
 
-        It can run in a thread while blocks are appended; those blocks are not included. After a failure every further call fails, because
-        the system may have dropped the unwritten data, and would report the next sync as successful.
+        A thread can call it while blocks are appended; those blocks are not included. After a failure every further call fails, because the
+        system may have dropped the unwritten data, and would report the next sync as successful.
         """
         with self._marking:
             head = self._head
@@ -171,7 +172,7 @@ class BlockLog:
             return head.number
 
     def adopt(self) -> None:
-        """Start to write checksums and a mark. The caller must have checked the blocks."""
+        """Start writing checksums and sync marks. The caller must have checked the blocks."""
         with self._marking:
             if self._mark is None:
                 self._create_sync_marks(serial=1)
@@ -185,7 +186,7 @@ class BlockLog:
             self._close_files()
 
     def require_in_place(self) -> None:
-        """Raise OSError if the log's path no longer leads to the open file, after writing the blocks to the folder again."""
+        """If the log's path no longer leads to the open file, write the blocks to the folder again and raise OSError."""
         if self._rescued is None and not self._log.is_at(self.path):
             self._rescued = self._restore_unlinked_files()
         if self._rescued is not None:
@@ -195,8 +196,8 @@ class BlockLog:
     # -------------------------------------------------------------- reading
 
     def reopen(self) -> None:
-        """Open the log again, read-only, in a forked copy of the process. The inherited files hold the lock, which must not outlive the
-        original process.
+        """Reopen the log, read-only, in a forked child. The inherited file descriptors hold the parent's lock, which must not outlive the
+        parent.
 
         Raises FileError if the path now leads to another file, and OSError.
         """
@@ -277,7 +278,9 @@ class BlockLog:
         self._head = LogTip(len(layout), last, layout.end, SumsDigest(layout.sums))
 
     def _cut_off(self, layout: Layout, size: int, *, is_copied: bool) -> None:
-        """Cut off the bytes after the valid blocks. `is_copied` copies them first, since a power loss can leave several blocks there."""
+        """Cut off the bytes after the valid blocks. With `is_copied` they are copied first, since a power loss can leave several blocks
+        there.
+        """
         self.torn = size - layout.end
         what = f"{self.path}: {self.torn} bytes after block {len(layout)} were not whole, and are cut off"
         if is_copied:
@@ -298,7 +301,7 @@ class BlockLog:
             self._index.write(data, 0)
 
     def _create_sync_marks(self, serial: int) -> None:
-        """Write the log's checksums if they differ, then a mark, and sync all files and the folder."""
+        """Rewrite the file of checksums if it is wrong, write a sync mark, and sync all files and the folder."""
         self._sums_file = self._sums_file or self._opened(SUMS_NAME)
         self._mark_file = self._mark_file or self._opened(MARK_NAME)
         data = packed_entries(self._sums)
@@ -328,7 +331,7 @@ class BlockLog:
     # -------------------------------------------------------------- a fork switch
 
     def _finish_switch(self, stored_sums: "array[int]") -> bool:
-        """Finish an interrupted fork switch, and return whether there was one. Updates the checksums `stored_sums` in place."""
+        """Finish a fork switch that was interrupted, and update the checksums `stored_sums` in place. Return whether there was one."""
         path, mark = self._switch_path, self._mark
         if not self._disk.exists(path):
             return False
@@ -383,7 +386,8 @@ class BlockLog:
 
     @contextmanager
     def _failing_permanently(self) -> Iterator[None]:
-        """Mark the log as possibly different from the disk unless the block succeeds. No sync mark is written after a failure.
+        """Context manager for a sync or a fork switch. If it fails, the log writes no further sync mark, because the disk's content is
+        unknown.
 
         The next start finishes an interrupted switch only if it finds no later mark. A failed sync must not be repeated, because the system
         may have dropped the unwritten data, and would report success.
@@ -404,14 +408,16 @@ class BlockLog:
                 self._write_sync_mark(self._head, is_closed=True)
 
     def _cut_files(self, head: LogTip) -> None:
-        """Truncate the files to a block, the checksums first, because they are written last."""
+        """Truncate the files after a block. The checksums are truncated first, because `append` writes them last."""
         if self._sums_file is not None:
             self._sums_file.truncate(head.number * SUM_SIZE)
         self._index.truncate(head.number * OFFSET.size)
         self._log.truncate(head.end)
 
     def _restore_unlinked_files(self) -> Path:
-        """Write removed files to the folder again. The log gets a free name if another file has its name. Return the log's path."""
+        """Write removed files to the folder again, and return the log's path. The log gets a free name if another file has taken its
+        name.
+        """
         disk, folder = self._disk, self._folder
         disk.make_folder(folder)
         where = self.path
@@ -428,7 +434,7 @@ class BlockLog:
 
 
 def copy_to_free_name(disk: Disk, file: File, start: int, folder: Path, name: str) -> Path:
-    """Copy an open file, from byte `start` on, to the first free name of `name-1`, `name-2`, ... Return the path."""
+    """Copy an open file, from byte `start` on, to the first unused name of `name-1`, `name-2` and so on. Return the path of the copy."""
     number = 1
     while disk.exists(folder / f"{name}-{number}"):
         number += 1

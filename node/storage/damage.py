@@ -1,4 +1,4 @@
-"""Finds the valid blocks of a block log, using the folder's mark and checksums if it has them, else the log alone. Read-only.
+"""Finds the valid blocks of a block log: by the folder's sync mark and checksums if there are any, else by the log alone. Read-only.
 
 With a mark (`SyncMark`) and checksums, every bit up to the mark must match. Blocks after the mark were not synced. How many of them can be
 missing depends on whether the machine can have lost power since.
@@ -31,7 +31,7 @@ class Layout(Struct):
 
 
 class Damaged(FileError):
-    """Error for a damaged block log. Blocks 1 to `good` are whole, and end at byte `end`."""
+    """Error for a damaged block log. Blocks 1 to `good` are intact, and end at byte `end`."""
 
     def __init__(self, path: Path, reason: str, good: int, end: int) -> None:
         super().__init__(f"{path}: {reason}; {way_out(path.parent, good)}")
@@ -39,18 +39,18 @@ class Damaged(FileError):
 
 
 def way_out(folder: Path, good: int) -> str:
-    """Return advice on how to repair a damaged log whose first `good` blocks are whole."""
+    """Return advice on how to repair a damaged log whose first `good` blocks are intact."""
     good_blocks = f"blocks 1 to {good}" if good else "no block"
     repair = f"`bin/coind blocks repair {folder} --accept-loss` goes on with {good_blocks} after copying the log"
     return f"put a good copy in its place, or look at it by `bin/coind blocks check {folder}`; {repair}"
 
 
 def lay_out_known(log: File, wire: Wire, path: Path, mark: SyncMark, stored_sums: "array[int]", *, is_strict: bool) -> Layout:
-    """Return the layout of a log whose folder has a mark. `stored_sums` are the checksums in its file.
+    """Return the layout of a log whose folder has a sync mark. `stored_sums` are the checksums in its file.
 
-    Blocks after the mark are valid as far as the checksums match. Bytes after them that one interrupted append can have left are cut off,
-    since no client got a reply for that block. More bytes, or fewer blocks than checksums, can only result from a power loss, and are
-    damage if `is_strict`. A whole block is valid even if only its checksum is missing.
+    Blocks after the mark are valid up to the first checksum that differs. One interrupted append can leave bytes after them. These are cut
+    off, since no client got a reply for that block. More bytes than that, or fewer blocks than checksums, can only result from a power
+    loss; with `is_strict` there was none, so they are damage. A complete block is valid even if only its checksum is missing.
     """
     size = log.size()
     starts = walk_back(log, mark.end) if size >= mark.end else None
@@ -78,7 +78,7 @@ def lay_out_known(log: File, wire: Wire, path: Path, mark: SyncMark, stored_sums
 
 
 def is_next(log: File, wire: Wire, layout: Layout, size: int) -> bool:
-    """Return whether the rest of a log is one whole block that follows the others and matches its Merkle root."""
+    """Return whether the rest of a log is one complete block that continues the log and matches its Merkle root."""
     number = len(layout)
     previous = block_id(log, wire, layout, number) if number else ZERO_ID
     for block, start, length in frames_from(log, wire, layout.end, number + 1):
@@ -87,10 +87,11 @@ def is_next(log: File, wire: Wire, layout: Layout, size: int) -> bool:
 
 
 def after(log: File, wire: Wire, mark: SyncMark, expected: "array[int]") -> "tuple[array[int], array[int], int]":
-    """Return the offsets of the blocks after a mark, their checksums, and the end of the last whole block.
+    """Return the offsets of the blocks after a sync mark, their checksums, and the end of the last complete block.
 
-    A walk back by the offsets is accepted only if it leads to frames with the expected checksums, and at most one more, because the last
-    bytes of a torn frame can look like an offset. Otherwise the blocks are read one after another.
+    First the blocks are located backward from the end, by the offsets after them. The result is used only if the frames have the expected
+    checksums, with at most one frame more, because the last bytes of a torn frame can look like an offset. Otherwise the blocks are read
+    forward, one by one.
     """
     size = log.size()
     starts_after = walk_back(log, size, mark.end)
@@ -106,9 +107,9 @@ def after(log: File, wire: Wire, mark: SyncMark, expected: "array[int]") -> "tup
 
 
 def lay_out_unknown(log: File, wire: Wire, path: Path) -> Layout:
-    """Return the layout of a log without a mark. Only its last frame can be torn.
+    """Return the layout of a log without a sync mark. Only its last frame can be torn.
 
-    If the log is whole, this only follows the offsets, which is fast. The blocks are checked when they are applied.
+    If the log is intact, this only follows the offsets, which is fast. The blocks are checked when they are applied.
     """
     size = log.size()
     starts = walk_back(log, size)
@@ -121,7 +122,7 @@ def lay_out_unknown(log: File, wire: Wire, path: Path) -> Layout:
 
 
 def is_last(log: File, wire: Wire, starts: "array[int]", size: int) -> bool:
-    """Return whether the last block begins and ends at the right bytes and has the right number."""
+    """Return whether the last block is complete, ends at byte `size`, and has a number equal to the number of blocks."""
     if not starts:
         return True
     data = log.read(size - starts[-1], starts[-1])
@@ -130,8 +131,8 @@ def is_last(log: File, wire: Wire, starts: "array[int]", size: int) -> bool:
 
 
 def good_part(log: File, wire: Wire, stored_sums: "array[int] | None") -> Layout:
-    """Return the layout of the leading blocks that are whole, follow each other, match their Merkle roots, and match the checksums
-    `stored_sums`.
+    """Return the layout of the intact blocks at the start of the log: they are complete, follow each other, and match their Merkle roots
+    and `stored_sums`.
 
     It reads every block, which takes some ten seconds for a million.
     """
@@ -151,7 +152,7 @@ def good_part(log: File, wire: Wire, stored_sums: "array[int] | None") -> Layout
 
 
 def damage(log: File, wire: Wire, path: Path, stored_sums: "array[int] | None", mark: SyncMark) -> Damaged:
-    """Return the error for a log that is inconsistent with its mark, with the position of the first damage."""
+    """Return the error for a log that contradicts its sync mark, with the position of the first damage."""
     found = good_part(log, wire, stored_sums)
     good, end, size = len(found), found.end, log.size()
     known = f"the folder's mark names {mark.number} blocks, the last with the id {mark.id}"

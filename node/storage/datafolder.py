@@ -1,4 +1,4 @@
-"""The data folder of a node: its lock, `chain.json` (which chain it belongs to), the block log and the edit log."""
+"""The data folder of a node: its lock, the block log, the edit log, and `chain.json`, which identifies the folder's chain."""
 
 import hashlib
 import os
@@ -29,7 +29,9 @@ VERSION = 2
 
 
 class ChainMark(Struct, frozen=True):
-    """Identity of the chain that a folder belongs to, stored in `chain.json`. `check` covers the other fields, to detect damage."""
+    """Identity of the chain that a folder belongs to, stored in `chain.json`. `check` is a checksum of the other fields, to detect
+    damage.
+    """
 
     name: str
     chain_id: str
@@ -39,7 +41,9 @@ class ChainMark(Struct, frozen=True):
 
 
 class FolderMark(ChainMark, frozen=True):
-    """The contents of `chain.json` in a data folder. `edits` is the tag of its edit log, empty until the first state edit."""
+    """The contents of `chain.json` in a data folder. `edits` is the tag of the folder's edit log; it is empty until the first state
+    edit.
+    """
 
     edits: str = ""
 
@@ -80,9 +84,9 @@ class DataFolder:
             raise DiskError(unusable(error, path)) from None
 
     def adopt(self) -> None:
-        """Mark the blocks in the folder as checked blocks of this chain.
+        """Record in `chain.json` that the blocks in the folder have been checked and belong to this chain.
 
-        `chain.json` is replaced atomically, after the log is synced. With a half-written mark the node could not open its own folder.
+        The file is replaced atomically, after the log is synced. With a half-written file the node could not open its own folder.
         """
         if not self._is_adopted:
             self.log.adopt()
@@ -90,13 +94,13 @@ class DataFolder:
             self.is_verified = self._is_adopted = True
 
     def disown(self) -> None:
-        """Remove the mark of a folder without blocks, so that another chain or genesis can use it."""
+        """Remove `chain.json` from a folder without blocks, so that another chain or genesis can use the folder."""
         if self._is_adopted and not len(self.log):
             self._disk.remove(self.path / CHAIN_NAME)
             self._is_adopted = False
 
     def _record_edits(self, tag: str) -> None:
-        """Record that the folder has an edit log, so that its loss is detected."""
+        """Record the tag of the edit log in `chain.json`, so that a loss of the edit log is detected."""
         self._mark = checked(replace(self._mark, edits=tag))
         self._write_mark()
 
@@ -117,14 +121,14 @@ class DataFolder:
 
 
 def make_folder(disk: Disk, path: Path) -> None:
-    """Create a folder and its parents if missing, and sync its name."""
+    """Create a folder and any missing parents, and sync its name."""
     if not disk.exists(path):
         disk.make_folder(path)
         disk.sync_folder(path.parent)
 
 
 def unusable(error: OSError, path: Path) -> str:
-    """Return a message for an unusable folder: the reason and the fix."""
+    """Return a message for an unusable folder, with the reason and the remedy."""
     return f"{error.filename or path}: {error.strerror}; the data folder must be a folder that this user can write to, of regular files"
 
 
@@ -147,7 +151,9 @@ def read_chain(disk: Disk, folder: Path) -> FolderMark | None:
 
 
 def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = SYSTEM) -> None:
-    """Raise NodeError if a folder has another chain, another genesis or other constants. The message lists the differences."""
+    """Raise NodeError if a folder belongs to another chain, or to one with another genesis or other constants. The message lists the
+    differences.
+    """
     ours = mark_of(spec)
     if found.chain_id != ours.chain_id:
         theirs, own = f"{found.name} ({found.chain_id})", f"{ours.name} ({ours.chain_id})"
@@ -159,12 +165,12 @@ def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = 
 
 
 def mark_of(spec: ChainSpec) -> ChainMark:
-    """Return the mark of a chain: its name, its id, and the digest of everything that affects the result of blocks."""
+    """Return the identity of a chain: its name, its id, and the digest of everything that affects the result of blocks."""
     return checked(ChainMark(name=spec.name, chain_id=spec.chain_id.hex(), genesis=digest_of(decisive(spec)), version=VERSION))
 
 
 def checked(mark: MarkT) -> MarkT:
-    """Set the checksum of a mark. An empty tag is omitted, so that folders without edits are as in versions without edits."""
+    """Set the checksum of a mark. An empty tag is left out, so that a folder without edits gets the same mark as in older versions."""
     content = {key: value for key, value in asdict(replace(mark, check="")).items() if key != "edits" or value}
     return replace(mark, check=hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16])
 
@@ -172,8 +178,8 @@ def checked(mark: MarkT) -> MarkT:
 def lock(disk: Disk, folder: Path) -> File:
     """Lock a folder. Raises NodeError if another process has the lock.
 
-    The operating system releases the lock when the process ends, so it is never stale. The process id in the file is only for the
-    message. The block log has a separate lock, because this file can be deleted while the node runs.
+    The operating system releases the lock when the process ends, so it is never stale. The process id in the lock file is used only in the
+    message. The block log has a separate lock, because the lock file can be deleted while the node runs.
     """
     file = disk.open(folder / LOCK_NAME, create=True)
     with ExitStack() as opened:

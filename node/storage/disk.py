@@ -48,7 +48,7 @@ class File(Readable, Protocol):
         """Lock the file against other processes until it is closed. Return False if another process has the lock."""
 
     def is_at(self, path: Path) -> bool:
-        """Return whether a path still leads to this file, so that it wasn't removed or replaced."""
+        """Return whether a path still leads to this file. It doesn't after the file was removed or replaced."""
 
 
 class Disk(Protocol):
@@ -64,10 +64,10 @@ class Disk(Protocol):
         """Return whether the path exists."""
 
     def names(self, folder: Path) -> list[str]:
-        """Return the names in a folder, sorted."""
+        """Return the names of the files in a folder, sorted."""
 
     def make_folder(self, path: Path) -> None:
-        """Create a folder and its parents if missing."""
+        """Create a folder and any missing parents."""
 
     def replace(self, old: Path, new: Path) -> None:
         """Rename a file atomically, replacing the file at `new`."""
@@ -76,7 +76,7 @@ class Disk(Protocol):
         """Remove a file."""
 
     def sync_folder(self, path: Path) -> None:
-        """Wait until the names in a folder survive a power loss."""
+        """Wait until the changes of names in a folder survive a power loss."""
 
     def free(self, path: Path) -> int:
         """Return the free bytes on the disk of a folder."""
@@ -187,7 +187,7 @@ class SystemDisk(Disk):
 
 
 def read_whole(disk: Disk, path: Path, size_max: int | None = None) -> bytes:
-    """Return all bytes of a file, or the first `size_max`, or b"" if it doesn't exist."""
+    """Return all bytes of a file, or its first `size_max` bytes. Return b"" if it doesn't exist."""
     if not disk.exists(path):
         return b""
     with closing(disk.open_to_read(path)) as file:
@@ -227,7 +227,7 @@ def copy_part(disk: Disk, file: Readable, start: int, path: Path) -> None:
 
 
 def write_part(file: Readable, start: int, new: File) -> None:
-    """Copy an open file, from byte `start` on, into an empty one."""
+    """Copy an open file, from byte `start` on, into the empty file `new`."""
     for position in range(start, file.size(), READ_SIZE):
         new.write(file.read(READ_SIZE, position), position - start)
 

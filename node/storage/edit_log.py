@@ -1,8 +1,8 @@
 """Edit log: the file `edits` of a data folder, with the state edits of a dev chain, which are not in its blocks.
 
-Each line is JSON: a state edit with the id of its block, or a record that the edits of a block are dropped. It is synced before the edit is
-answered, so that no block on the disk lacks the edits it depends on. An incomplete last line is cut off. A line's checksum covers all lines
-before it and the folder's `tag`, which detects changed lines and lines of other folders.
+Each line is JSON: a state edit with the id of its block, or a record that the edits of a block are dropped. A line is synced before the
+client gets the reply, so that no block on the disk lacks the edits it depends on. An incomplete last line is cut off. A line's checksum
+covers all lines before it and the folder's `tag`, which detects changed lines and lines of other folders.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ NONE = msgspec.Raw(b"null")
 
 
 class EditLine(Struct, frozen=True):
-    """A line of the file. If `edit` is null, the edits of the block in earlier lines are dropped."""
+    """A line of the file: an edit of a block, or, with a null `edit`, a record that the block's earlier edits are dropped."""
 
     block: str
     edit: msgspec.Raw
@@ -56,9 +56,10 @@ class EditLog:
         self._failed: Callable[[OSError], None] | None = None
 
     def follow(self, is_over: Callable[[], bool], failed: Callable[[OSError], None]) -> None:
-        """Stop writing once `is_over()` returns True: after a failed write of blocks, the edits must still match the blocks on the disk.
+        """Write nothing more once `is_over()` returns True. It does after writing blocks has failed: the edits must match the blocks on the
+        disk.
 
-        From now on `failed` is called with an OSError instead of raising it.
+        From now on a failed write calls `failed` with the OSError instead of raising it.
         """
         self._is_over, self._failed = is_over, failed
 
@@ -77,7 +78,7 @@ class EditLog:
         return self.edits()
 
     def edits(self) -> dict[bytes, list[StateEdit]]:
-        """Return the edits, in order, keyed by block id."""
+        """Return the edits keyed by block id, those of each block from oldest to newest."""
         found: dict[bytes, list[StateEdit]] = {}
         for line in self._lines:
             if line.edit is None:
@@ -96,7 +97,7 @@ class EditLog:
         self._append([(block_id, None) for block_id in block_ids if block_id in found])
 
     def restore(self, edits: Mapping[bytes, Iterable[StateEdit]]) -> None:
-        """Write and sync again the edits of blocks that were dropped before."""
+        """Write and sync again the edits of blocks that return to the chain after they were dropped."""
         found = self.edits()
         self._append([(block_id, edit) for block_id, some in edits.items() if block_id not in found for edit in some])
 
@@ -204,7 +205,7 @@ def lines_in(folder: Path, tag: str, disk: Disk) -> list[EditRecord]:
 
 
 def cut_damage(folder: Path, tag: str, disk: Disk) -> str:
-    """Truncate a folder's file before its first damaged line, or create a missing one. The original is copied first.
+    """Truncate a folder's edit log before its first damaged line, or create it if it is missing. A damaged file is copied first.
 
     Returns a description of the repair, empty if there was no damage.
     """
@@ -228,10 +229,10 @@ def cut_damage(folder: Path, tag: str, disk: Disk) -> str:
 
 
 def start_of(tag: str) -> int:
-    """Return the initial checksum, before the first line."""
+    """Return the checksum from which that of the first line is computed."""
     return crc32(tag.encode())
 
 
 def check_of(before: int, block: str, edit: bytes) -> int:
-    """Return the checksum of a line, which also covers the lines before it."""
+    """Return the checksum of a line, computed from the checksum `before` of the previous line."""
     return crc32(edit, crc32(block.encode(), before))

@@ -27,7 +27,7 @@ assert array("I").itemsize == 4
 
 
 def whole_frame(wire: Wire, data: bytes, at: int) -> tuple[SignedBlock, int] | ChainError:
-    """Return the block at `at` and the position of the offset after it, or the error if the block isn't whole (yet)."""
+    """Return the block at `at` and the position of the offset after it, or the error if the block is invalid or incomplete."""
     try:
         block, end = wire.unpack_block(data, at)
     except ChainError as error:
@@ -50,7 +50,7 @@ def number_at(file: Readable, start: int) -> int:
 
 
 def last_number(file: Readable, size: int) -> int:
-    """Return the number of the last block of a block log, 0 if its end is torn."""
+    """Return the number of the last block of a block log, or 0 if the end of the log is torn."""
     try:
         return number_at(file, offset_before(file, size)) if size else 0
     except FileError:
@@ -71,9 +71,10 @@ def frame_start(file: Readable, size: int, number: int) -> int | None:
 
 
 def walk_back(file: File, end: int, stop: int = 0) -> "array[int] | None":
-    """Return the start of each block between `stop` and `end` by the offsets alone, or None if they don't lead from `end` to `stop`.
+    """Return the start of each block between `stop` and `end`, by the offsets alone. Return None if they don't lead from `end` back to
+    `stop`.
 
-    The file is read in windows, so one read serves hundreds of small blocks.
+    The file is read in windows, so that one read serves hundreds of small blocks.
     """
     starts = array("Q")
     window, base = b"", end
@@ -114,9 +115,9 @@ def frame_sums(file: File, starts: "array[int]", end: int) -> "array[int]":
 
 
 def frames_from(file: File, wire: Wire, at: int, number: int) -> Iterator[tuple[SignedBlock, int, int]]:
-    """Yield each whole block from `at` on with its position and the size of its frame. Stop at the first invalid one.
+    """Yield each complete block from `at` on with its position and the size of its frame. Stop at the first invalid one.
 
-    The first must have the number `number`, the others must follow, and each offset must be correct.
+    The first block must have the number `number`, each later block must follow its predecessor, and each offset must be correct.
     """
     base, data = at, b""
     while True:
@@ -136,10 +137,10 @@ def frames_from(file: File, wire: Wire, at: int, number: int) -> Iterator[tuple[
 
 
 def is_one_append(file: File, wire: Wire, start: int, size: int) -> bool:
-    """Return whether the bytes from `start` on in a log of `size` bytes can result from one interrupted write of a frame.
+    """Return whether one interrupted write of a frame can have left the bytes from `start` on in a log of `size` bytes.
 
-    They can't if they are longer than any frame, or if another frame ends in them. Each frame ends with its own start, so frames are found
-    even after a damaged one.
+    It can't if there are more bytes than in any frame, or if another frame ends among them. Each frame ends with the offset of its start,
+    so complete frames are found even after a damaged one.
     """
     if size - start > FRAME_SIZE_MAX:
         return False
@@ -163,7 +164,7 @@ def is_one_append(file: File, wire: Wire, start: int, size: int) -> bool:
 
 
 def entries(data: bytes, kind: str) -> "array[int]":
-    """Decode the little-endian entries of an index (`Q`) or of checksums (`I`). A torn last entry is dropped."""
+    """Decode the little-endian numbers of an index (`kind` Q) or of checksums (`kind` I). An incomplete last number is dropped."""
     found = array(kind)
     found.frombytes(data[: len(data) - len(data) % found.itemsize])
     if sys.byteorder == "big":
@@ -183,7 +184,7 @@ class SumsDigest:
         self._hash = blake2b(packed_entries(sums), digest_size=DIGEST_SIZE)
 
     def after(self, entry: bytes) -> Self:
-        """Return a new digest with one more checksum, in its packed form."""
+        """Return the digest with one more checksum, `entry`, in its packed form."""
         made = type(self)()
         made._hash = self._hash.copy()
         made._hash.update(entry)
@@ -195,7 +196,7 @@ class SumsDigest:
 
 
 def packed_entries(values: "array[int]") -> bytes:
-    """Encode entries as little-endian bytes."""
+    """Encode numbers as little-endian bytes."""
     if sys.byteorder == "big":
         values = values[:]
         values.byteswap()

@@ -1,6 +1,6 @@
-"""Copy of the chain spec in a data folder or snapshot. It is only used to list the differences when another spec is refused.
+"""Copy of the chain spec in a data folder or snapshot. It is only used to list the differences when a start with another spec is refused.
 
-The digest of its exact bytes is in the chain's mark, so that a copy of another spec is detected and ignored.
+The chain's mark contains the digest of the copy's exact bytes, so that a copy of another spec is detected and ignored.
 """
 
 import hashlib
@@ -49,7 +49,9 @@ def digest_of(content: bytes) -> str:
 
 
 def write_copy(disk: Disk, folder: Path, spec: ChainSpec) -> None:
-    """Write the spec's copy into a folder if it differs. Errors of the disk are ignored, because a start doesn't need the copy."""
+    """Write a copy of the spec into a folder if the folder's copy differs. Disk errors are ignored, because a start doesn't need the
+    copy.
+    """
     content = decisive(spec)
     with suppress(OSError):
         if read_copy(disk, folder) != content:
@@ -66,7 +68,7 @@ def read_copy(disk: Disk, folder: Path) -> bytes:
 
 
 def difference(copy: bytes, genesis: str, spec: ChainSpec) -> str:
-    """Return the differences between a copy and the current spec; empty if the copy doesn't match the mark's digest `genesis`."""
+    """Return the differences between a copy and the current spec. Return "" if the copy doesn't match `genesis`, the digest in the mark."""
     if digest_of(copy) != genesis:
         return ""
     try:
@@ -77,7 +79,7 @@ def difference(copy: bytes, genesis: str, spec: ChainSpec) -> str:
 
 
 def compared(copy: bytes, ours: bytes) -> str:
-    """Return the differences between two specs. Raises one of STRANGE if the copy is malformed."""
+    """Return the differences between two encoded specs. Raises one of the exceptions in STRANGE if the copy is malformed."""
     there, here = (dict(flat(msgspec.json.decode(content))) for content in (copy, ours))
     differing = {name for name in {*there, *here} if there.get(name, NONE) != here.get(name, NONE)}
     # For an account that only one of the specs has, its name is enough.
@@ -92,12 +94,12 @@ def compared(copy: bytes, ours: bytes) -> str:
 
 
 def order(name: str) -> tuple[bool, str]:
-    """Return the sort key of a differing name. Accounts come last, because only the first few differences are listed."""
+    """Return the sort key of a differing field. Accounts come last, because only the first few differences are listed."""
     return name.startswith(f"{ACCOUNTS}."), name
 
 
 def flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield all values of a decoded spec with their names in a TOML file. Accounts are named by account, not by index."""
+    """Yield all values of a decoded spec, each with its dotted name in a TOML file. Accounts appear by name instead of index."""
     if prefix == ACCOUNTS:
         yield prefix, len(value)
         for account in value:

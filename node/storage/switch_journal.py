@@ -1,7 +1,8 @@
-"""Write-ahead journal of a fork switch in the block log: the file `block_log.switch`, from which an interrupted switch is finished.
+"""Write-ahead journal of a fork switch in the block log: the file `block_log.switch`, with which the next start finishes an interrupted
+switch.
 
-While the log is truncated and the other branch is written, the log has neither branch in full. This file, which is synced first, holds the
-position to truncate at and the bytes to write. If it is incomplete, the log has not been changed yet.
+While the log is truncated and the other branch is written, the log has neither branch in full. The journal is therefore synced first. It
+holds the position to truncate at and the bytes to write. If it is incomplete, the log has not been changed yet.
 """
 
 from contextlib import closing
@@ -17,8 +18,8 @@ from node.storage.sync_marks import PLACE_SIZE, decode_sealed, encode_sealed
 class SwitchRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The steps of a switch: truncate after block `number`, at byte `end`, then write `size` bytes with the CRC-32 `check`.
 
-    `sums` is the digest of the checksums of blocks 1 to `number`. `serial` is that of the mark before the switch: a mark with a greater
-    serial was written after it.
+    `sums` is the digest of the checksums of blocks 1 to `number`. `serial` is the serial of the sync mark before the switch: a mark with a
+    greater serial was written after the switch.
     """
 
     serial: int
@@ -37,7 +38,7 @@ class InterruptedSwitch(Struct, frozen=True):
 
 
 def write_switch(disk: Disk, path: Path, switch: SwitchRecord, data: bytes) -> None:
-    """Write a switch to a file, and sync the file and its folder. After a failure the file can be missing or incomplete."""
+    """Write a switch to its file, then sync the file and the folder. After a failure the file can be missing or incomplete."""
     with closing(disk.open(path, create=True)) as file:
         file.truncate(0)
         file.write(encode_sealed(switch) + data, 0)
@@ -53,6 +54,6 @@ def read_switch(disk: Disk, path: Path) -> InterruptedSwitch | None:
 
 
 def drop_switch(disk: Disk, path: Path) -> None:
-    """Remove the file of a finished or dropped switch, and sync the folder."""
+    """Remove the file of a switch that is finished or was never started, and sync the folder."""
     disk.remove(path)
     disk.sync_folder(path.parent)

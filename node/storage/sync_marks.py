@@ -1,7 +1,7 @@
-"""Sync marks: the file `block_log.head` contains the last block at the last sync, and the digest of the log up to it.
+"""Sync marks: the file `block_log.head` contains the number and id of the last synced block, and the digest of the log up to it.
 
-A mark is written after the log is synced, so a log that is shorter or different was damaged, truncated or replaced. The file has two slots,
-written alternately, so that the previous mark survives an interrupted write.
+A mark is written after the log is synced, so a log that is shorter than its mark or differs from it was damaged, truncated or replaced. The
+file has two slots, written alternately, so that the previous mark survives an interrupted write.
 """
 
 from typing import TypeVar
@@ -40,7 +40,7 @@ def newest_mark(data: bytes) -> SyncMark | None:
 
 
 def write_mark(file: File, mark: SyncMark) -> None:
-    """Write a mark into the slot that doesn't hold the previous one, and sync it."""
+    """Write a mark into the slot that doesn't hold the previous mark, and sync the file."""
     file.write(encode_sealed(mark), mark.serial % 2 * PLACE_SIZE)
     file.sync()
 

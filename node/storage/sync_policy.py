@@ -1,4 +1,4 @@
-"""Syncing of the block log: the policy that determines when written blocks must survive a power loss, and the task that syncs them."""
+"""Syncing of the block log: the policy that determines how long a block can stay unsynced, and the task that syncs the log."""
 
 import math
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,9 @@ InThread = Callable[[Callable[[], object]], Awaitable[object]]
 
 
 class SyncPolicy(Struct, frozen=True):
-    """Maximum `seconds` that a block stays unsynced. 0: its sender is answered after the sync; None: the operating system decides."""
+    """The longest time in `seconds` that a block stays unsynced. With 0 its sender is answered after the sync; with None the operating
+    system decides when to write it.
+    """
 
     seconds: float | None = 0
 
@@ -40,9 +42,9 @@ async def in_thread(work: Callable[[], object]) -> object:
 
 
 class Syncer:
-    """Syncs a log by a policy while `run` runs. One sync serves all callers that wait when it begins.
+    """Syncs a block log according to a policy while `run` runs. One sync serves all callers that are waiting when it begins.
 
-    `failed` is called once, if a sync fails or the log was removed or replaced.
+    `failed` is called once: when a sync fails, or when the log was removed or replaced.
     """
 
     def __init__(self, log: BlockLog, policy: SyncPolicy, failed: Callable[[OSError], None], in_thread: InThread = in_thread) -> None:
@@ -52,12 +54,12 @@ class Syncer:
         self._has_failed = False
 
     def written(self) -> None:
-        """Request a sync after blocks were written, if the policy wants one for each block."""
+        """Request a sync of the blocks written so far, if the policy requires one for each block."""
         if self._policy.seconds == 0:
             self._wanted.set()
 
     async def synced(self) -> None:
-        """Wait for the sync of the written blocks if the policy is 0 seconds. Also return if syncing failed."""
+        """If the policy is 0 seconds, wait until the written blocks are synced or syncing has failed."""
         if self._policy.seconds == 0 and not self._log.is_synced and not self._has_failed:
             self._wanted.set()
             await self._next.wait()
