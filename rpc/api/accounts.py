@@ -49,20 +49,20 @@ def get_account_count(state: State) -> int:
 
 @method("condenser_api.get_account_references", raw=True)
 def get_account_references(state: State, _params: Any) -> list[Any]:
-    """Always refused, as in the reference, which lists this method but doesn't serve it."""
+    """Always refuse the call, as the reference does: it lists this method but doesn't serve it."""
     raise Refused("condenser_api::get_account_references --- Needs to be refactored for Coin.", condition="false")
 
 
 @method("witness_api.get_account_bandwidth")
 @method("condenser_api.get_account_bandwidth")
 def get_account_bandwidth(state: State, account: AccountName, type_: Annotated[Text, Example("forum")]) -> Json:
-    """Always refused, as in the reference since release 0.20.6."""
+    """Always refuse the call, as the reference has done since release 0.20.6."""
     raise NotServed("get_account_bandwidth")
 
 
 declare_list(
     "database_api.list_accounts",
-    "List accounts by name, by voting proxy and name, or by time of the next power-down payment and name.",
+    "List accounts, ordered by name, by voting proxy and name, or by the time of the next power-down payment and name.",
     key="accounts",
     record=AccountRecord,
     view=account_view,

@@ -1,4 +1,4 @@
-"""Broadcasts of transactions and blocks to this node. Source: rpc-api.md §3.2.1, §3.11, §7."""
+"""Methods that broadcast a transaction or a block. Source: rpc-api.md §3.2.1, §3.11, §7."""
 
 from rpc.caller import Caller
 from rpc.declare.arguments import Int32

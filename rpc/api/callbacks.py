@@ -1,4 +1,4 @@
-"""WebSocket callbacks of nodes before version 0.20, and the login with which their clients start.
+"""Methods of nodes before version 0.20: WebSocket callbacks, and the login call with which clients of that time begin.
 
 Notices are `{"method": "notice", "params": [callback, [value]]}`. `callback` is a number chosen by the client, and values have the format
 of condenser_api. Clients of those nodes also `call` APIs by number: see `method_names.NUMBERED_GROUPS`.
@@ -19,9 +19,9 @@ OTHER_APIS, OTHER = ("network_broadcast_api", "follow_api", "market_history_api"
 @method("condenser_api.set_block_applied_callback")
 @method("database_api.set_block_applied_callback")
 def set_block_applied_callback(session: Session, callback: UInt64) -> None:
-    """Send the signed header of each block that is applied from now on. This replaces an earlier callback.
+    """Send the signed header of each block that is applied from now on to this callback. It replaces the client's earlier block callback.
 
-    As on older nodes, there is no notice of undone blocks.
+    As on older nodes, clients get no notice of undone blocks.
     """
     session.set_callback(Topic.headers, callback)
 
@@ -29,7 +29,7 @@ def set_block_applied_callback(session: Session, callback: UInt64) -> None:
 @method("condenser_api.set_pending_transaction_callback")
 @method("database_api.set_pending_transaction_callback")
 def set_pending_transaction_callback(session: Session, callback: UInt64) -> None:
-    """Send each transaction that is accepted from now on. This replaces an earlier callback."""
+    """Send each transaction that is accepted from now on to this callback. It replaces the client's earlier transaction callback."""
     session.set_callback(Topic.pending, callback)
 
 
@@ -48,6 +48,6 @@ def login(_session: Session, user: Text, password: Text) -> bool:
 
 @method("login_api.get_api_by_name")
 def get_api_by_name(_session: Session, api: Annotated[Text, Example("database_api")]) -> int:
-    """Return the number of an API of older nodes, with which clients call its methods over a WebSocket."""
+    """Return the number of an API of older nodes. Clients use it to call the API's methods over a WebSocket."""
     require(api in APIS or api in OTHER_APIS, "there is no API ${api}", condition="api_map.contains( api )", api=api)
     return APIS.get(api, OTHER)

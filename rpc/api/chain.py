@@ -24,7 +24,7 @@ class Outcome(TypedDict):
 
 @method("chain_api.push_block")
 async def push_block(processor: Processor, wire: Wire, caller: Caller, /, block: SignedBlock, currently_syncing: Bool = False) -> Outcome:
-    """Push a block. `currently_syncing` has no effect. Refused blocks are charged to the sender's allowance, like refused transactions."""
+    """Push a block. `currently_syncing` has no effect. A refused block is charged to the sender's allowance, like a refused transaction."""
     try:
         await processor.push_block(block, caller)
     except (PushFailed, ChainError) as error:
@@ -45,7 +45,7 @@ async def push_transaction(
     extensions: Extensions,
     signatures: Signatures,
 ) -> Outcome:
-    """Push a transaction, whose fields are the arguments."""
+    """Push a transaction. Its fields are the arguments of the call."""
     trx = SignedTransaction(ref_block_num, ref_block_prefix, expiration, operations, extensions, signatures)
     try:
         await processor.push_transaction(wire.seal(trx), caller)
@@ -55,6 +55,6 @@ async def push_transaction(
 
 
 def failure(error: PushFailed | ChainError, wire: Wire) -> Outcome:
-    """Return the outcome for a refusal, with its message."""
+    """Return the outcome for a refused block or transaction, with the message of the refusal."""
     refused = error.error if isinstance(error, PushFailed) else error
     return {"success": False, "error": refused.message(wire.spec.spell)}

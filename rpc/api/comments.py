@@ -49,7 +49,7 @@ def find_comments(
 ) -> list[Json]:
     """Return the comments with these authors and permlinks, in the given order. Unknown comments are omitted.
 
-    Pass the authors and permlinks as `start` or as `comments`. `order` is ignored.
+    Pass the authors and permlinks as `start` or as `comments`. The argument `order` is ignored.
     """
     require_few("comments", start)
     require_few("comments", comments)
@@ -60,7 +60,7 @@ def find_comments(
 
 @method("database_api.find_votes", key="votes", record=VoteRecord)
 def find_votes(state: State, show: RecordEncoder, /, author: AccountName = "", permlink: Text = "") -> list[Json]:
-    """Return the votes on a comment, oldest voter account first."""
+    """Return the votes on a comment, ordered by the age of the voters' accounts, oldest first."""
     found, condition = state.comments.by_permlink.get(author, permlink), "comment != nullptr"
     comment = existing(found, "Could not find comment ${a}/${p}", condition=condition, a=author, p=permlink)
     votes = few(state.comment_votes.by_comment_voter, comment.id)
@@ -68,7 +68,7 @@ def find_votes(state: State, show: RecordEncoder, /, author: AccountName = "", p
 
 
 def comment_id(state: State, author: str, permlink: str, variable: str = "comment") -> int:
-    """Return the record id of a comment, FIRST if author and permlink are empty. An unknown comment is refused."""
+    """Return the record id of a comment, or FIRST if author and permlink are empty. Refuse an unknown comment."""
     if not author and not permlink:
         return FIRST
     comment, condition = state.comments.by_permlink.get(author, permlink), f"{variable} != nullptr"
@@ -76,21 +76,21 @@ def comment_id(state: State, author: str, permlink: str, variable: str = "commen
 
 
 def cashout_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Return the key of a comment in the order by payout time, from [time, author, permlink]."""
+    """Convert the start [time, author, permlink] to a key of the index by payout time."""
     comment = comment_id(state, member(1), member(2))
     return member(0), comment
 
 
 def root_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Return the key of a comment in the order by discussion, from [root author, root permlink, author, permlink]."""
+    """Convert the start [root author, root permlink, author, permlink] to a key of the index by discussion."""
     root = comment_id(state, member(0), member(1), "root")
     return root, comment_id(state, member(2), member(3), "child")
 
 
 def parent_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Return the key of a comment in the order by parent, from [parent author, parent permlink or time, author, permlink].
+    """Convert the start [parent author, parent permlink or time, author, permlink] to a key of the index by parent.
 
-    The order of replies to an author by their last change has keys of the same form.
+    A start with a time is for the index of replies to an author by their last change, whose keys have the same form.
     """
     child = comment_id(state, member(2), member(3), "child")
     second = member(1)
@@ -98,7 +98,9 @@ def parent_place(state: State, member: Member) -> tuple[Any, ...]:
 
 
 def author_update_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Return the same key as `parent_place`. The reference's refusal names another variable here."""
+    """Return the same key as `parent_place`. It is a separate function because the reference's refusal names another variable for this
+    order.
+    """
     comment = comment_id(state, member(2), member(3))
     time = member(1)
     return member(0), time, comment
@@ -106,8 +108,8 @@ def author_update_place(state: State, member: Member) -> tuple[Any, ...]:
 
 declare_list(
     "database_api.list_comments",
-    "List comments by payout time, author and permlink, discussion, parent, or last update, usually then by record id. "
-    "As on the reference, by_author_last_update is the same order as by_last_update: by the parent's author, newest first.",
+    "List comments, ordered by payout time, author and permlink, discussion, parent, or last update. Ties are mostly ordered by record id. "
+    "As on the reference, by_author_last_update and by_last_update are the same: by the author of the parent, last changed first.",
     key="comments",
     record=CommentRecord,
     view=comment_view,
@@ -130,26 +132,26 @@ SYMBOL_ORDERS = {
 SIZE = "key.size() == nr_args"
 COMMENT_VOTER, VOTER_COMMENT = "account_name_type, string, account_name_type)", "account_name_type, account_name_type, string)"
 CommentVoter = exactly("by_comment_voter", COMMENT_VOTER, AccountName, Text, AccountName, condition=SIZE)
-# The reference names the other order here.
+# The reference's refusal names by_comment_voter here, too.
 VoterComment = exactly("by_comment_voter", VOTER_COMMENT, AccountName, AccountName, Text, condition=SIZE)
 
 
 def voter_id(state: State, name: str) -> int:
-    """Return the record id of an account, FIRST if the name is empty. An unknown account is refused."""
+    """Return the record id of an account, or FIRST if the name is empty. Refuse an unknown account."""
     if not name:
         return FIRST
     return existing(state.accounts.by_name.get(name), "Could not find voter ${v}.", condition="account != nullptr", v=name).id
 
 
 def comment_voter_place(state: State, member: Member) -> tuple[int, int]:
-    """Return the key of a vote in the order by comment, from [author, permlink, voter]."""
+    """Convert the start [author, permlink, voter] to a key of the votes' index by comment."""
     author, permlink, voter = member(0), member(1), member(2)
     account = voter_id(state, voter)
     return comment_id(state, author, permlink), account
 
 
 def voter_comment_place(state: State, member: Member) -> tuple[int, int]:
-    """Return the key of a vote in the order by voter, from [voter, author, permlink]."""
+    """Convert the start [voter, author, permlink] to a key of the votes' index by voter."""
     author, permlink, voter = member(1), member(2), member(0)
     return voter_id(state, voter), comment_id(state, author, permlink)
 
@@ -173,7 +175,7 @@ def list_votes(
 ) -> list[Json]:
     """List votes, ordered by the record ids of comment and voter, or of voter and comment.
 
-    The orders with a symbol equal those without one, since the symbol is ignored.
+    The orders whose name contains `symbol` are equal to those without it: the symbol in `start` is ignored.
     """
     named = None if type(order) is str and order in SYMBOL_ORDERS else read_argument("order", Order, show.wire, order)
     if start is not BEGINNING:
@@ -188,7 +190,7 @@ def list_votes(
 
 
 def without_symbol(order: str, start: list[Any]) -> list[Any]:
-    """Remove the symbol from the start key of an order with a symbol, and fill in missing members as empty."""
+    """Remove the symbol from the start key of an order that has one. Append empty strings for missing elements."""
     place = SYMBOL_ORDERS[order][1]
     least = 3 if place == 3 else 2
     text, condition = f"{order} start requires {least} or 4 values.", f"key.size() == {least} || key.size() == 4"

@@ -55,26 +55,26 @@ def get_content(state: State, show: RecordEncoder, /, author: AccountName, perml
 @method("tags_api.get_content_replies", key="discussions", plugin=TAGS)
 @method("condenser_api.get_content_replies")
 def get_content_replies(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[DiscussionJson]:
-    """List at most 10,000 direct replies to a post or a reply, oldest first, without their votes."""
+    """List at most 10,000 direct replies to a post or a reply, oldest first. The replies' votes are omitted."""
     known, replies = shared(state), whole(state.comments.by_parent, author, permlink)
     return show.each(DiscussionRecord, [discussion_view(known, row, unpromoted(show)) for row in replies])
 
 
 def unpromoted(show: RecordEncoder) -> Asset:
-    """Return the promotion amount for a comment without tags: zero in the symbol that the method's group uses."""
+    """Return an amount of zero, the promotion of a comment without tags. Its symbol depends on the API group."""
     return NO_COIN if show.legacy else NO_DEBT
 
 
 @method("tags_api.get_active_votes", key="votes", plugin=TAGS, record=VoteStateRecord)
 @method("condenser_api.get_active_votes", record=VoteStateRecord)
 def get_active_votes(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[Json]:
-    """List at most 10,000 votes on a comment, oldest voter account first. An unknown comment is refused."""
+    """List at most 10,000 votes on a comment, ordered by the age of the voters' accounts, oldest first. An unknown comment is refused."""
     return show.each(VoteStateRecord, vote_views(shared(state), comment_of(state, author, permlink)))
 
 
 @method("condenser_api.get_account_votes", record=AccountVoteRecord)
 def get_account_votes(state: State, show: RecordEncoder, /, account: AccountName) -> list[Json]:
-    """List at most 10,000 retained votes of an account, oldest comment first. An unknown account is refused."""
+    """List at most 10,000 votes of an account that the chain still stores, oldest comment first. An unknown account is refused."""
     find = state.comments.find
     votes = whole(state.comment_votes.by_voter_comment, state.account(account).id)
     return show.each(AccountVoteRecord, (AccountVoteView(row, find(row.comment)) for row in votes))
@@ -82,13 +82,13 @@ def get_account_votes(state: State, show: RecordEncoder, /, account: AccountName
 
 @method("tags_api.get_trending_tags", key="tags", plugin=TAGS)
 def list_trending_tags(state: State, show: RecordEncoder, /, start_tag: Text = "", limit: TagsLimit = 100) -> list[TagJson]:
-    """List tags by trending score, highest first, from the rank of `start_tag` on."""
+    """List tags by trending score, highest first. The list starts with `start_tag`, or with the highest tag if it is empty."""
     return show.each(TagRecord, trending_tags(state, stored(start_tag), limit))
 
 
 @method("condenser_api.get_trending_tags", plugin=TAGS, not_enabled=OFF)
 def get_trending_tags(state: State, show: RecordEncoder, /, start_tag: Text, limit: FewTagsLimit) -> list[TagJson]:
-    """List tags by trending score, highest first, from the rank of `start_tag` on."""
+    """List tags by trending score, highest first. The list starts with `start_tag`, or with the highest tag if it is empty."""
     return show.each(TagRecord, trending_tags(state, stored(start_tag), limit))
 
 

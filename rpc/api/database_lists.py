@@ -35,7 +35,7 @@ Place = Callable[[State, Member], tuple[Any, ...]]
 
 
 class SortOrder(enum.Enum):
-    """The sort orders of all lists, with the reference's numbers."""
+    """Names of the sort orders of all lists, with their numbers in the reference."""
 
     by_name = 0
     by_proxy = 1
@@ -84,14 +84,15 @@ ListLimit = Annotated[UInt32, MaxValue(QUERY_LIMIT, condition=LIMIT_CONDITION)]
 
 
 class By(Struct, frozen=True):
-    """Sort order of a list: its index, and the type of the argument `start` as an annotation.
+    """Sort order of a list: its index, and the type of the argument `start`.
 
-    A tuple type means a pair, whose missing members get default values. With `ExactLength`, it means an array of that size, which may also
-    be empty if `or_empty` is set. With `or_alone`, an array with one name is accepted instead of a name.
+    `start` is an annotation. A tuple type accepts arrays of up to two elements, and missing elements get default values. With
+    `ExactLength`, it accepts only arrays of that size, and also an empty array if `or_empty` is set. With `or_alone`, an array that
+    contains only a name is accepted instead of the name.
 
-    `bound` converts the state and the members of `start` to a key prefix of the index. If the type is Any, it gets `start` unparsed.
-    `place` is used instead for exact arrays for which the reference looks up rows between parsing two members. It gets a function that
-    reads the member at an index, and calls it in the reference's order, so that the same invalid member is refused first.
+    `bound` gets the state and the elements of `start`, and returns a key prefix of the index. If the annotation is Any, it gets `start`
+    unparsed. `place` replaces `bound` where the reference looks up rows before it has parsed all elements. It gets a function that parses
+    the element at an index, and must parse elements and look up rows in the reference's sequence, so that the same error is reported first.
     """
 
     index: Callable[[State], OrderedIndex[Any]]
@@ -104,7 +105,7 @@ class By(Struct, frozen=True):
     def rows(self, state: State, wire: Wire, start: Any, descending: bool = False) -> Iterator[Any]:
         """Return the rows from `start` on, or all rows if it is omitted.
 
-        With `descending`, return the rows below `start` in reverse order. An empty `start` then means the end (rpc-api.md §9.3).
+        With `descending`, return the rows before `start` in reverse order; an empty `start` then returns all rows (rpc-api.md §9.3).
         """
         index, prefix = self.index(state), () if descending and start == [] else self.prefix(state, wire, start)
         if descending:
@@ -112,7 +113,7 @@ class By(Struct, frozen=True):
         return index.starting(*prefix) if prefix else iter(index)
 
     def prefix(self, state: State, wire: Wire, start: Any) -> tuple[Any, ...]:
-        """Return the key prefix of the index for `start`; () for the first row."""
+        """Convert `start` to a key prefix of the index. The empty prefix () selects all rows."""
         try:
             return self._prefix(state, wire, start)
         except ChainError as error:
@@ -131,7 +132,7 @@ class By(Struct, frozen=True):
 
 
 def member_reader(annotation: Any, wire: Wire, start: Any) -> Member:
-    """Check the size of `start`, an exact array. Return a function that reads the member at an index."""
+    """Check the size of the array `start`. Return a function that parses the element at an index."""
     given, elements = to_array(start), get_args(annotation.__origin__)
     annotation.__metadata__[0].check(given, len(elements))
     return lambda i: start_reader(elements[i], wire).read(given[i])
@@ -144,7 +145,7 @@ def start_reader(annotation: Any, wire: Wire) -> Argument[Any]:
 
 
 def exactly(order: str, types: str, *members: Any, condition: str = "") -> Any:
-    """Return the annotation of a start key with exactly these members. `types` is their C++ type list in the reference's refusal."""
+    """Return the annotation of a start array with exactly these elements. `types` is the C++ type list in the reference's refusal."""
     start: Any = tuple[members]  # type: ignore[valid-type]
     return Annotated[start, ExactLength(f"{order} start requires {len(members)} values. ({types}", condition)]
 
@@ -158,9 +159,9 @@ def read_argument(name: str, annotation: Any, wire: Wire, given: Any) -> Any:
 
 
 def declare_list(name: str, about: str, *, key: str, record: type, view: View = lambda state, row: row, **orders: By) -> None:
-    """Declare a list method: its docstring, the key of its reply, the record of its members, and its sort orders.
+    """Declare a list method: its docstring, the key of the list in its result, the record of the list's elements, and its sort orders.
 
-    `view` converts the state and a row to the object from which the record is read. The first order is the default.
+    `view` gets the state and a row, and returns the object that is encoded as `record`. The first order is the default.
     """
     first = SortOrder[next(iter(orders))]
     assert all(order in SortOrder.__members__ for order in orders), f"{name} has orders that nobody knows"
@@ -179,12 +180,12 @@ def declare_list(name: str, about: str, *, key: str, record: type, view: View = 
 
 
 def start_types(orders: dict[str, By]) -> tuple[Any, ...]:
-    """Return the types of the argument `start` in these orders."""
+    """Return the types that the argument `start` can have in these orders."""
     return tuple(dict.fromkeys(by.start for by in orders.values()))
 
 
 def chosen(orders: dict[str, By], order: enum.Enum) -> By:
-    """Return the requested sort order. Raises: BadArgument if the list doesn't have it."""
+    """Return the requested sort order. Raises BadArgument if the list doesn't have it."""
     by = orders.get(order.name)
     if by is None:
         raise unknown_order()
@@ -192,12 +193,12 @@ def chosen(orders: dict[str, By], order: enum.Enum) -> By:
 
 
 def unknown_order() -> BadArgument:
-    """Return the refusal of a sort order that the list doesn't have."""
+    """Return the error for a sort order that the list doesn't have."""
     return BadArgument(Refused("Unknown or unsupported sort order", condition="false"), "order")
 
 
 def few(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:
-    """Return the rows whose key starts with `prefix`, at most QUERY_LIMIT."""
+    """Return at most QUERY_LIMIT rows whose key starts with `prefix`."""
     return islice(index.equal(*prefix), QUERY_LIMIT)
 
 
@@ -208,10 +209,10 @@ def named(index: OrderedIndex[RowT] | UniqueIndex[RowT], argument: str, names: l
 
 
 def whole(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:
-    """Return the rows whose key starts with `prefix`, at most WHOLE_LIST_MAX. For lists that have no limit in the reference."""
+    """Return at most WHOLE_LIST_MAX rows whose key starts with `prefix`. For lists that have no limit in the reference."""
     return islice(index.equal(*prefix), WHOLE_LIST_MAX)
 
 
 def require_few(name: str, values: list[Any]) -> None:
-    """Refuse a list argument with more than QUERY_LIMIT members."""
+    """Refuse a list argument with more than QUERY_LIMIT elements."""
     require(len(values) <= QUERY_LIMIT, condition=f"args.{name}.size() <= DATABASE_API_SINGLE_QUERY_LIMIT")

@@ -15,7 +15,7 @@ from state.tables import State
 
 
 class HeadBlock(TypedDict):
-    """The head block. Without members at genesis."""
+    """The head block. At genesis, `block` is omitted."""
 
     block: NotRequired[BlockJson]
 
@@ -50,7 +50,7 @@ async def debug_generate_blocks(
     miss_blocks: UInt32 = 0,
     edit_if_needed: Bool = True,
 ) -> UInt32:
-    """Produce blocks with a private key, and miss `miss_blocks` slots before each.
+    """Produce `count` blocks with a private key, and miss `miss_blocks` slots before each block.
 
     If a scheduled witness has another key, `edit_if_needed` replaces that witness's key with the given one; otherwise production stops
     there. Timestamps end in 2106: if the last block would be less than 60 days before that, no block is produced.
@@ -71,14 +71,14 @@ async def debug_generate_blocks_until(
 
 @method("debug_node_api.debug_pop_block", loopback_only=True)
 def debug_pop_block(chain: Chain, show: RecordEncoder, /) -> HeadBlock:
-    """Return the head block. Contrary to the method's name, it is not undone, as in the reference."""
+    """Return the head block without undoing it. The method's name is misleading in the reference, too."""
     head = chain.block_by_number(chain.state.props.head_block_number)
     return {} if head is None else {"block": block_json(show.wire, head, show.legacy)}
 
 
 @method("debug_node_api.debug_set_hardfork", loopback_only=True)
 async def debug_set_hardfork(chain: Chain, processor: Processor, /, hardfork_id: UInt32) -> Json:
-    """Make the next block apply every hardfork up to a number. Unknown numbers are ignored."""
+    """Make the next block apply every hardfork up to `hardfork_id`. An unknown number is ignored."""
     await processor.in_turn(lambda: schedule_hardfork(chain, hardfork_id))
     return {}
 

@@ -49,10 +49,12 @@ ArgumentLimit = Annotated[UInt32, MaxValue(DISCUSSIONS_MAX)]
 class DiscussionQuery(Struct):
     """Query for a list of discussions.
 
-    `tag`: only discussions with this tag, "" for all; for blogs and feeds, the account. `filter_tags` must not contain `tag`, and has no
-    other effect. `select_authors` and `select_tags`: blogs list only posts by these authors and with one of these tags. `truncate_body`:
-    maximum size of bodies, in bytes. `start_*`: the first discussion of the list. `parent_*`: list replies to this comment instead of
-    posts.
+    * `tag`: list only discussions with this tag ("": all). For blogs and feeds, it is the name of the account.
+    * `filter_tags`: must not contain `tag`. It has no other effect.
+    * `select_authors`, `select_tags`: list only posts by one of these authors and with one of these tags. For blogs only.
+    * `truncate_body`: the maximum size of bodies, in bytes.
+    * `start_author`, `start_permlink`: the first discussion of the list.
+    * `parent_author`, `parent_permlink`: list the replies to this comment instead of posts.
     """
 
     tag: Text = ""
@@ -72,7 +74,10 @@ Find = Callable[[PayoutContext, DiscussionQuery], list[DiscussionView]]
 
 
 def declare_discussions(method_name: str, about: str, find: Find) -> None:
-    """Declare a discussion list in both API groups under one name. The query is an object in one group, separate arguments in the other."""
+    """Declare a method that lists discussions, in condenser_api and in tags_api.
+
+    In condenser_api, the query is one object. In tags_api, each field of the query is a separate argument.
+    """
 
     def by_query(state: State, show: RecordEncoder, /, query: DiscussionQuery) -> list[DiscussionJson]:
         return show.each(DiscussionRecord, find(shared(state), query))
@@ -105,7 +110,7 @@ def declare_discussions(method_name: str, about: str, find: Find) -> None:
 
 
 def in_order(order: str) -> Find:
-    """Return a function that lists the discussions with a tag in this order of the plugin tags."""
+    """Return a function that lists discussions with a tag, in one of the sort orders of the plugin tags."""
 
     def find(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
         require_proper(query)
@@ -134,7 +139,7 @@ def in_order(order: str) -> Find:
 
 
 def computed(make: Callable[[Thing], DiscussionView], things: Iterable[Thing], limit: int) -> list[DiscussionView]:
-    """Return the views of the first `things`, at most `limit`.
+    """Convert entries or comments (`things`) to views with `make`, until there are `limit` views.
 
     As in the reference, things whose view can't be computed are skipped, and at most SCANNED_PER_FOUND * `limit` things are read.
     """
@@ -156,11 +161,13 @@ declare_discussions(
 )
 declare_discussions("get_discussions_by_hot", "List posts with votes under a tag, by hot score, highest first.", in_order("hot"))
 declare_discussions("get_discussions_by_created", "List posts under a tag, newest first.", in_order("created"))
-declare_discussions("get_discussions_by_active", "List posts under a tag, most recently answered first.", in_order("active"))
+declare_discussions("get_discussions_by_active", "List posts under a tag, those with the newest replies first.", in_order("active"))
 declare_discussions("get_discussions_by_votes", "List posts under a tag, most votes first.", in_order("votes"))
 declare_discussions("get_discussions_by_children", "List posts under a tag, most replies first.", in_order("children"))
 declare_discussions("get_discussions_by_promoted", "List promoted posts under a tag, highest promotion first.", in_order("promoted"))
-declare_discussions("get_discussions_by_cashout", "List posts under a tag by the time of their payout, soonest first.", in_order("cashout"))
+declare_discussions(
+    "get_discussions_by_cashout", "List posts under a tag, ordered by the time of their payout, soonest first.", in_order("cashout")
+)
 declare_discussions("get_post_discussions_by_payout", "List posts under a tag, highest pending payout first.", in_order("post_payout"))
 declare_discussions(
     "get_comment_discussions_by_payout", "List replies under a tag, highest pending payout first.", in_order("comment_payout")
@@ -171,7 +178,7 @@ declare_discussions(
 
 
 def in_blog(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
-    """Return the posts in an account's blog."""
+    """List the posts in an account's blog."""
     require_proper(query)
     require_follow(known.state, "blog")
     state, account, start = known.state, named_account(known.state, query.tag), NEWEST
@@ -193,7 +200,7 @@ def in_blog(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView
 
 
 def in_feed(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
-    """Return the posts in an account's feed, with untruncated bodies."""
+    """List the posts in an account's feed, with untruncated bodies."""
     require_proper(query)
     require_follow(known.state, "feed")
     state, account, start = known.state, named_account(known.state, query.tag), NEWEST
@@ -205,7 +212,7 @@ def in_feed(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView
 
 
 def set_rebloggers(view: DiscussionView, entry: FeedEntry) -> DiscussionView:
-    """Set the accounts that reblogged a post in its view, unless the post is in the feed because of its author."""
+    """Set the view's list of accounts that reblogged the post. It stays empty if the post is in the feed because of its author."""
     if entry.first_reblogged_by:
         view.reblogged_by = entry.reblogged_by
         view.first_reblogged_by, view.first_reblogged_on = entry.first_reblogged_by, entry.first_reblogged_on
@@ -213,7 +220,7 @@ def set_rebloggers(view: DiscussionView, entry: FeedEntry) -> DiscussionView:
 
 
 def of_author(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
-    """Return an author's replies, with untruncated bodies."""
+    """List an author's replies, with untruncated bodies."""
     require_proper(query)
     require(query.start_author is not None, "Must get comments for a specific author", condition="args.start_author")
     state, author = known.state, text.cut(query.start_author or "", NAME_BYTES_MAX)
@@ -225,10 +232,12 @@ def of_author(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionVi
     return computed(partial(listed_view, known), rows, query.limit)
 
 
-declare_discussions("get_discussions_by_blog", "List the posts in an account's blog, its own and reblogged ones, newest first.", in_blog)
+declare_discussions(
+    "get_discussions_by_blog", "List the posts in an account's blog (its own posts and those it reblogged), newest first.", in_blog
+)
 declare_discussions(
     "get_discussions_by_feed",
-    "List the posts in an account's feed, written or reblogged by the accounts that it follows, newest first.",
+    "List the posts in an account's feed (written or reblogged by accounts that it follows), newest first.",
     in_feed,
 )
 declare_discussions("get_discussions_by_comments", "List an author's replies, last changed first.", of_author)
@@ -239,7 +248,7 @@ declare_discussions("get_discussions_by_comments", "List an author's replies, la
 def list_discussions_by_author_before_date(
     state: State, show: RecordEncoder, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit = 100
 ) -> list[DiscussionJson]:
-    """List an author's posts, last changed first, from `start_permlink` on if that post is older than `before_date`."""
+    """List an author's posts, last changed first. The list starts at `start_permlink` if that post is older than `before_date`."""
     start = comment_of(state, author, start_permlink) if start_permlink else None
     if start is not None and start.created >= (before_date or TIME_MAX):
         start = None
@@ -252,7 +261,7 @@ def list_discussions_by_author_before_date(
 def list_replies_by_last_update(
     state: State, show: RecordEncoder, /, start_parent_author: AccountName, start_permlink: Text, limit: ArgumentLimit = 100
 ) -> list[DiscussionJson]:
-    """List the replies to an author, last changed first. With a permlink, author and permlink are those of the first reply."""
+    """List the replies to an author, last changed first. With a permlink, author and permlink name the first reply of the list instead."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
     return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row)) for row in rows])
@@ -262,7 +271,7 @@ def list_replies_by_last_update(
 def get_replies_by_last_update(
     state: State, show: RecordEncoder, /, start_parent_author: AccountName, start_permlink: Text, limit: QueryLimit
 ) -> list[DiscussionJson]:
-    """List the replies to an author, last changed first. With a permlink, author and permlink are those of the first reply."""
+    """List the replies to an author, last changed first. With a permlink, author and permlink name the first reply of the list instead."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
     return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row, NO_COIN)) for row in rows])
@@ -276,9 +285,8 @@ def latest_of(state: State, author: str, start: Comment | None = None) -> Iterat
 
 
 def latest_replies(state: State, parent_author: str, permlink: str = "") -> Iterator[Comment]:
-    """Yield the replies to an author, last changed first. With a permlink, author and permlink are those of the first reply instead.
-
-    The parent author of posts is "".
+    """Yield the replies to an author, last changed first. With a permlink, both arguments name the parent of the other replies' first
+    reply.
     """
     order = state.comments.by_last_update
     rows = order.starting(parent_author)
@@ -305,19 +313,19 @@ def require_follow(state: State, what: str) -> None:
 
 
 def given_comment(state: State, author: str | None, permlink: str | None) -> Comment | None:
-    """Return the comment with this author and permlink; None unless both are given. An unknown comment is refused."""
+    """Return the comment with this author and permlink, or None unless both are given. Refuse an unknown comment."""
     if author is None or permlink is None:
         return None
     return comment_of(state, text.cut(author, NAME_BYTES_MAX), permlink)
 
 
 def start_comment(state: State, query: DiscussionQuery) -> Comment:
-    """Return the first comment of a query. An unknown comment is refused."""
+    """Return the comment at which a query starts. Refuse an unknown comment."""
     return comment_of(state, text.cut(query.start_author or "", NAME_BYTES_MAX), query.start_permlink or "")
 
 
 def named_account(state: State, name: str) -> str:
-    """Return the name of the account in a query. An unknown account is refused."""
+    """Return the name of an account that a query contains. Refuse an unknown account."""
     return state.account(text.cut(name, NAME_BYTES_MAX)).name
 
 

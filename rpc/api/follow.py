@@ -31,7 +31,7 @@ NEWEST = -1
 
 
 class FollowType(enum.Enum):
-    """Relation of an account to another. `undefined` matches any relation, including ended ones."""
+    """Relation of an account to another account. `undefined` matches any relation, including one that has ended."""
 
     undefined = 0
     blog = BLOG
@@ -84,7 +84,7 @@ def get_follow_count(state: State, show: RecordEncoder, /, account: AccountName)
 @method("follow_api.get_blog", key="blog", plugin=FOLLOW, record=BlogItemRecord)
 @method("condenser_api.get_blog", plugin=FOLLOW, not_enabled=OFF, required=2, record=BlogItemRecord)
 def get_blog(state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500) -> list[Json]:
-    """List the posts in an account's blog, its own and reblogged ones, newest first, from entry `start_entry_id` on (0: the newest)."""
+    """List an account's own and reblogged posts, newest first. The list starts at blog entry number `start_entry_id` (0: the newest)."""
     return show.each(BlogItemRecord, blog_views(state, account, start_entry_id, limit))
 
 
@@ -93,15 +93,17 @@ def get_blog(state: State, show: RecordEncoder, /, account: AccountName, start_e
 def get_blog_entries(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500
 ) -> list[Json]:
-    """List the entries of an account's blog, with author and permlink instead of the post, newest first.
+    """List the entries of an account's blog, newest first. Each entry has author and permlink instead of the post itself.
 
-    The list starts at entry `start_entry_id` (0: the newest).
+    The list starts at the entry number `start_entry_id` (0: the newest).
     """
     return show.each(BlogEntryRecord, blog_views(state, account, start_entry_id, limit))
 
 
 def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[BlogView]:
-    """Yield the entries of a blog with their posts, from entry number `start` on (0: the newest). Entry 0 can't be requested."""
+    """Yield the entries of a blog with their posts, from entry number `start` on. Since 0 means the newest entry, entry 0 can't be
+    requested.
+    """
     for entry in islice(FOLLOW.of(state).blogs.newest_first(account, start or NEWEST), limit):
         yield BlogView(entry, comment_view(state, state.comments.find(entry.comment)))
 
@@ -109,7 +111,7 @@ def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[B
 @method("follow_api.get_blog_authors", key="blog_authors", plugin=FOLLOW, record=AuthorCountRecord)
 @method("condenser_api.get_blog_authors", plugin=FOLLOW, not_enabled=OFF, renamed="account", record=AuthorCountRecord)
 def get_blog_authors(state: State, show: RecordEncoder, /, blog_account: AccountName) -> list[Json]:
-    """List at most 2,000 authors whose posts an account has reblogged, with the number of these posts, ordered by name."""
+    """List at most 2,000 authors whose posts an account has reblogged, with the number of these posts. The authors are ordered by name."""
     return show.each(AuthorCountRecord, blog_authors(state, blog_account))
 
 
@@ -123,7 +125,7 @@ def get_reblogged_by(state: State, /, author: AccountName, permlink: Permlink) -
 @method("follow_api.get_feed", key="feed", plugin=FOLLOW, record=FeedItemRecord)
 @method("condenser_api.get_feed", plugin=FOLLOW, not_enabled=OFF, required=2, record=FeedItemRecord)
 def get_feed(state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500) -> list[Json]:
-    """List the posts in an account's feed, newest first, from entry `start_entry_id` on (0: the newest).
+    """List the posts in an account's feed, newest first. The list starts at the feed entry number `start_entry_id` (0: the newest).
 
     A feed contains the posts and reblogs of the accounts that the account follows.
     """
@@ -135,14 +137,16 @@ def get_feed(state: State, show: RecordEncoder, /, account: AccountName, start_e
 def get_feed_entries(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500
 ) -> list[Json]:
-    """List the entries of an account's feed, with author and permlink instead of the post, newest first.
+    """List the entries of an account's feed, newest first. Each entry has author and permlink instead of the post itself.
 
-    The list starts at entry `start_entry_id` (0: the newest).
+    The list starts at the entry number `start_entry_id` (0: the newest).
     """
     return show.each(FeedEntryRecord, feed_views(state, account, start_entry_id, limit))
 
 
 def feed_views(state: State, account: str, start: int, limit: int) -> Iterator[FeedView]:
-    """Yield the entries of a feed with their posts, from entry number `start` on (0: the newest). Entry 0 can't be requested."""
+    """Yield the entries of a feed with their posts, from entry number `start` on. Since 0 means the newest entry, entry 0 can't be
+    requested.
+    """
     for entry in islice(FOLLOW.of(state).feeds.newest_first(account, start or NEWEST), limit):
         yield FeedView(entry, comment_view(state, state.comments.find(entry.comment)))

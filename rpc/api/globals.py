@@ -48,7 +48,7 @@ def config_of(spec: ChainSpec) -> Json:
 @method("database_api.get_version", record=NodeVersionRecord)
 @method("condenser_api.get_version", record=NodeVersionRecord)
 def get_version(state: State, show: RecordEncoder, /) -> Json:
-    """Return the version of the reference whose rules this node follows. The source revisions are empty."""
+    """Return the version of the reference whose rules this node follows. The members for source revisions are empty."""
     spec = state.spec
     return show(NodeVersionRecord, NodeVersionRecord(spec.constants.COIN_BLOCKCHAIN_VERSION, REVISION, REVISION, spec.chain_id))
 
@@ -65,27 +65,27 @@ def get_dynamic_global_properties(state: State, show: RecordEncoder, /) -> Prope
 
 @method("witness_api.get_reserve_ratio", record=ReserveRatioRecord)
 def get_reserve_ratio(state: State, show: RecordEncoder, /) -> Json:
-    """Return the average size of blocks, and the resulting bandwidth for accounts by the rules of release 0.20.2."""
+    """Return the average block size, and the bandwidth that the rules of release 0.20.2 would give to accounts at that size."""
     return show(ReserveRatioRecord, state.props)
 
 
 @method("condenser_api.get_chain_properties", record=MedianPropertiesRecord)
 def get_chain_properties(state: State, show: RecordEncoder, /) -> Json:
-    """Return the medians of the properties that the witnesses of this round vote for."""
+    """Return the chain properties in force: the medians of the values that the witnesses of this round vote for."""
     return show(MedianPropertiesRecord, state.schedule.median_props)
 
 
 @method("database_api.get_current_price_feed")
 @method("condenser_api.get_current_median_history_price")
 def get_current_price_feed(state: State, show: RecordEncoder, /) -> PriceJson:
-    """Return the median price in SBD per COIN; if there is none, its amounts are 0."""
+    """Return the median price in SBD per COIN. If there is none, both amounts of the price are 0."""
     return show(Price, state.feed.current_median_history)
 
 
 @method("database_api.get_feed_history", record=FeedHistoryRecord)
 @method("condenser_api.get_feed_history", record=FeedHistoryRecord)
 def get_feed_history(state: State, show: RecordEncoder, /) -> Json:
-    """Return the median price, and the prices from which it is computed, oldest first."""
+    """Return the median price, and the earlier prices from which it is computed, oldest first."""
     return show(FeedHistoryRecord, state.feed)
 
 

@@ -1,4 +1,4 @@
-"""History of the chain: operations by account and by block, transactions by id. Source: rpc-api.md §3.2.3, §3.5, §6.1, §6.2."""
+"""History of the chain: operations by account or block, and transactions by id. Source: rpc-api.md §3.2.3, §3.5, §6.1, §6.2."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, TypedDict
@@ -27,7 +27,7 @@ HistoryLimit = Annotated[UInt32, MaxValue(10_000, "limit of ${l} is greater than
 
 
 class VirtualOperations(TypedDict):
-    """Virtual operations, and the number of the next block to read."""
+    """Virtual operations of a range of blocks, and the number of the block at which to continue reading."""
 
     ops: list[OperationJson]
     next_block_range_begin: UInt32
@@ -38,13 +38,13 @@ class VirtualOperations(TypedDict):
 def get_account_history(
     state: State, show: RecordEncoder, /, account: AccountName, start: Annotated[UInt64, Example(-1)] = NEWEST, limit: HistoryLimit = 1000
 ) -> list[Any]:
-    """Return the last `limit` operations that affect an account, up to number `start`, in ascending order and with their numbers.
+    """Return up to `limit` operations that affect an account, ending with operation number `start`, each with its number, oldest first.
 
     A `start` of -1 means the newest operation. Any other `start` must be at least `limit`.
     """
     require(start & START_MAX >= limit, "start must be greater than limit", condition="args.start >= args.limit")
     dump = show.by(AppliedOperationRecord)
-    # Numbers have 32 bits: a larger start wraps, so that -1 becomes the largest number.
+    # Operation numbers have 32 bits. A larger `start` wraps, and -1 becomes the largest number.
     entries = account_history.history(state, account, start & SEQUENCE_MAX, limit)
     return [[number, dump(record)] for number, record in entries if is_shown(show, record)]
 
@@ -52,7 +52,8 @@ def get_account_history(
 @method("account_history_api.get_ops_in_block", key="ops", plugin=ACCOUNT_HISTORY)
 @method("condenser_api.get_ops_in_block", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
 def get_ops_in_block(state: State, show: RecordEncoder, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
-    """Return the operations of a block, or only its virtual ones, by transaction. Operations outside of transactions come last.
+    """Return the operations of a block, or only its virtual ones, in the order of its transactions. Those outside of transactions come
+    last.
 
     condenser_api omits operations on tokens.
     """
@@ -63,7 +64,7 @@ def get_ops_in_block(state: State, show: RecordEncoder, /, block_num: UInt32, on
 def enum_virtual_ops(state: State, show: RecordEncoder, /, block_range_begin: UInt32 = 1, block_range_end: UInt32 = 2) -> VirtualOperations:
     """Return the virtual operations of the blocks from `block_range_begin` up to, but not including, `block_range_end`.
 
-    If there are 10,000 or more, the result ends with the block in which that number is reached. `next_block_range_begin` is the number of
+    If there are 10,000 or more, the result ends with the block in which the 10,000th is found. `next_block_range_begin` is the number of
     the next block with virtual operations after the result, or 0 if there is none.
     """
     is_range = block_range_end > block_range_begin
@@ -75,7 +76,9 @@ def enum_virtual_ops(state: State, show: RecordEncoder, /, block_range_begin: UI
 @method("account_history_api.get_transaction", plugin=ACCOUNT_HISTORY, record=StoredTransactionRecord)
 @method("condenser_api.get_transaction", plugin=ACCOUNT_HISTORY, not_enabled=OFF, renamed="trx_id", record=StoredTransactionRecord)
 def get_transaction(state: State, chain: Chain, show: RecordEncoder, /, id_: Hash160) -> Json:
-    """Return a transaction of the main branch, with its block and its index in the block. A pending transaction is refused as unknown."""
+    """Return a transaction of the main branch, with its block number and its index in the block. Pending transactions are refused as
+    unknown.
+    """
     place = account_history.locate_transaction(state, id_)
     if place is None:
         raise Refused("Unknown Transaction ${t}", condition="false", t=id_.hex())

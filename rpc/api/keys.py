@@ -1,4 +1,4 @@
-"""Accounts by key. Source: rpc-api.md §3.2.2, §3.4, §6.7."""
+"""Looks up accounts by public key. Source: rpc-api.md §3.2.2, §3.4, §6.7."""
 
 from rpc.declare.arguments import AccountName, PublicKey
 from rpc.declare.method import method
@@ -8,7 +8,7 @@ from state.tables import State
 
 REFERENCES_MAX = 10_000
 
-# The reference names another plugin here.
+# In the reference, this refusal names another plugin.
 OFF = ("_account_by_key_api", "account_history_api_plugin not enabled.")
 
 

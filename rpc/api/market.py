@@ -29,7 +29,7 @@ class OrderBook(TypedDict):
 @method("market_history_api.get_market_history", key="buckets", plugin=MARKET_HISTORY, record=TokenBucketRecord)
 @method("condenser_api.get_market_history", plugin=MARKET_HISTORY, not_enabled=OFF, record=TokenBucketRecord)
 def get_market_history(state: State, show: RecordEncoder, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[Json]:
-    """Return the buckets (trades aggregated over `bucket_seconds`) that begin at `start` or later and before `end`."""
+    """Return the buckets that begin at `start` or later and before `end`. A bucket holds the totals of all trades in `bucket_seconds`."""
     record = TokenBucketRecord if state.spec.smt else BucketRecord
     return show.each(record, market_history.buckets(state, bucket_seconds, start, end))
 
@@ -44,7 +44,7 @@ def get_market_history_buckets(_state: State) -> list[UInt32]:
 @method("market_history_api.get_volume", plugin=MARKET_HISTORY, record=VolumeRecord)
 @method("condenser_api.get_volume", plugin=MARKET_HISTORY, not_enabled=OFF, record=VolumeRecord)
 def get_volume(state: State, show: RecordEncoder, /) -> Json:
-    """Return the volume of all retained buckets of the smallest size. In a busy market they cover the last 24 hours."""
+    """Return the traded volume in all retained buckets of the smallest size. In a busy market they cover the last 24 hours."""
     return show(VolumeRecord, VolumeRecord(*market_history.volume(state)))
 
 
@@ -67,7 +67,9 @@ def get_ticker(state: State, show: RecordEncoder, /) -> Json:
 @method("market_history_api.get_order_book", plugin=MARKET_HISTORY)
 @method("condenser_api.get_order_book", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_order_book(state: State, show: RecordEncoder, /, limit: BookLimit = 500) -> OrderBook:
-    """Return open orders, at most `limit` on each side, best price first. Orders that sell COIN for tokens follow the asks."""
+    """Return at most `limit` open orders on each side, best price first. Orders that sell COIN for tokens come after those that sell it for
+    SBD.
+    """
     bids, asks = market_history.order_book(state, limit)
     return {"bids": show.each(PricedOrderRecord, map(book_order, bids)), "asks": show.each(PricedOrderRecord, map(book_order, asks))}
 
@@ -75,7 +77,7 @@ def get_order_book(state: State, show: RecordEncoder, /, limit: BookLimit = 500)
 @method("market_history_api.get_trade_history", key="trades", plugin=MARKET_HISTORY, record=TradeRecord)
 @method("condenser_api.get_trade_history", plugin=MARKET_HISTORY, not_enabled=OFF, record=TradeRecord)
 def get_trade_history(state: State, show: RecordEncoder, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> list[Json]:
-    """List the first `limit` trades from `start` to `end`, both inclusive, oldest first."""
+    """List the first `limit` trades between `start` and `end`, both inclusive, oldest first."""
     return show.each(TradeRecord, market_history.trade_history(state, start, end, limit))
 
 

@@ -39,13 +39,13 @@ def get_open_orders(state: State, show: RecordEncoder, /, account: AccountName) 
 
 @method("database_api.get_order_book")
 def get_order_book(state: State, show: RecordEncoder, /, limit: ListLimit = BOOK_LIMIT) -> Book:
-    """Return the best orders that sell COIN (`asks`) and SBD (`bids`). Orders that sell COIN for tokens follow the asks."""
+    """Return the best orders that sell COIN (`asks`) and SBD (`bids`). Orders that sell COIN for tokens come last in `asks`."""
     bids, asks = market_history.order_book(state, limit)
     return {"asks": show.each(BookOrderRecord, map(book_order, asks)), "bids": show.each(BookOrderRecord, map(book_order, bids))}
 
 
 def book_order(order: market.LimitOrder) -> BookOrderView:
-    """Return an order's remaining amount and its value in the other symbol."""
+    """Return an order's remaining amount, and the value of this amount in the other symbol."""
     price = order.sell_price
     left = Asset(order.for_sale, price.base.symbol)
     worth = convert(left, price)
@@ -54,14 +54,14 @@ def book_order(order: market.LimitOrder) -> BookOrderView:
 
 
 def price_place(_state: State, price: Price, order_id: int) -> tuple[object, int]:
-    """Return the key of an order by price and record id. A price with a quote of 0 sorts after all others."""
+    """Convert a price and a record id to a key of the index by price. A price with a quote of 0 sorts after all others."""
     key = market.sell_price_key(price)
     return key if price.quote.amount else key[:SYMBOLS], order_id
 
 
 declare_list(
     "database_api.list_limit_orders",
-    "List open orders by market, price (highest first) and record id, or by seller and number.",
+    "List open orders, ordered by market, price (highest first) and record id, or by seller and number.",
     key="orders",
     record=LimitOrderRecord,
     by_price=By(lambda state: state.limit_orders.by_price, tuple[Price, Int64], price_place),

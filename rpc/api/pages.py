@@ -1,4 +1,4 @@
-"""condenser_api.get_state: the data of one page of the condenser, the website of the Steem family. Source: rpc-api.md §5.1."""
+"""condenser_api.get_state: the data of one page of the condenser, the Steem family's original website. Source: rpc-api.md §5.1."""
 
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -47,7 +47,7 @@ TREE_MAX = 10_000
 NEWEST = -1
 WITNESSES_SHOWN = 100
 
-# Pages that list discussions: the sort order, and the member of DiscussionIndex that contains their identifiers.
+# Pages that list discussions. Each entry has the sort order, and the list of DiscussionIndex to fill.
 LISTS = {
     "trending": ("trending", "trending"),
     "payout": ("post_payout", "payout"),
@@ -83,7 +83,10 @@ class TagIndex(TypedDict):
 
 
 class DiscussionIndex(TypedDict):
-    """Identifiers of discussions by list. The reference never fills `category` and some of the lists."""
+    """Discussion identifiers for the pages of a tag: one list per sort order.
+
+    As in the reference, `category` and several lists are always empty.
+    """
 
     category: str
     trending: list[str]
@@ -106,7 +109,7 @@ AccountJson = Annotated[Json, ShowsRecord(PageAccountRecord)]
 
 
 class PageState(TypedDict):
-    """Data of a page: the chain properties, and all objects on the page by name."""
+    """Data of a page: the chain properties, and all objects that appear on the page, by name."""
 
     current_route: str
     props: PropertiesJson
@@ -122,7 +125,10 @@ class PageState(TypedDict):
 
 
 class Page(Struct):
-    """Data of a page while it is being collected. `names` has, by tag, the list of discussions and the member to put it in."""
+    """Data of a page while it is being collected.
+
+    `names` maps a tag to its list of discussions, and to the member of DiscussionIndex that receives the list.
+    """
 
     state: State
     known: PayoutContext
@@ -152,9 +158,9 @@ class Page(Struct):
 
 @method("condenser_api.get_state")
 def get_state(state: State, show: RecordEncoder, /, path: Annotated[Text, Example("/@alice")]) -> PageState:
-    """Return the data of a page of the condenser by path: an account, a discussion, a list of discussions, tags, or witnesses.
+    """Return the data of a page of the condenser. `path` selects an account, a discussion, a list of discussions, tags, or witnesses.
 
-    The call is never refused. `error` contains the reason if the path is invalid or the page can't be computed.
+    The call is never refused. If the path is invalid or the page can't be computed, `error` contains the reason.
     """
     page = Page(state, shared(state))
     try:
@@ -185,7 +191,7 @@ def by_name(show: RecordEncoder, record: type, views: Mapping[str, object]) -> d
 
 
 def discussion_index(member: str, names: list[str]) -> DiscussionIndex:
-    """Return the discussion lists of a tag, of which only `member` is filled."""
+    """Return the discussion lists of a tag. Only the list `member` is filled."""
     index: dict[str, Any] = {name: [] for name in DiscussionIndex.__annotations__}
     return cast(DiscussionIndex, index | {"category": "", member: names})
 
@@ -213,14 +219,14 @@ def fill(page: Page, path: str) -> None:
 
 
 def fill_list(page: Page, order: str, member: str, tag: str) -> None:
-    """Fill a page with a list of discussions with a tag, and with their authors."""
+    """Add the discussions with a tag, and their authors, to a page."""
     query = DiscussionQuery(tag=tag, limit=DISCUSSIONS_SHOWN, truncate_body=BODY_BYTES_SHOWN)
     page.names[tag] = member, [page.add(view) for view in in_order(order)(page.known, query)]
     page.add_authors()
 
 
 def fill_discussion(page: Page, author: str, permlink: str) -> None:
-    """Fill a page with a comment, at most TREE_MAX comments below it, and all their authors."""
+    """Add a comment, at most TREE_MAX comments below it, and the authors of all of them to a page."""
     state, known = page.state, page.known
     if not page.has(TAGS):
         return
@@ -243,7 +249,7 @@ def fill_discussion(page: Page, author: str, permlink: str) -> None:
 
 
 def fill_account(page: Page, name: str, section: str) -> None:
-    """Fill a page with an account, and with one section of it if the required plugin is enabled."""
+    """Add an account to a page, together with one of its sections if the plugin that the section requires is enabled."""
     state = page.state
     row = state.accounts.by_name.get(text.cut(name, NAME_BYTES_MAX))
     if row is None:
@@ -259,13 +265,13 @@ def fill_account(page: Page, name: str, section: str) -> None:
 
 
 def page_account(state: State, name: str) -> PageAccountView:
-    """Return the page view of an account. An unknown account is refused."""
+    """Return an account with the data that its page needs. Refuse an unknown account."""
     known = account_view(state, state.account(name))
     return PageAccountView(known.row, known.authority, known.metadata, state)
 
 
 def fill_blog(page: Page, account: PageAccountView) -> None:
-    """Fill the page section with the newest entries of an account's blog."""
+    """Add the newest entries of an account's blog to its page."""
     account.blog = []
     for entry in islice(FOLLOW.of(page.state).blogs.newest_first(account.row.name), ENTRIES_SHOWN):
         view = discussion_view(page.known, page.state.comments.find(entry.comment))
@@ -274,7 +280,7 @@ def fill_blog(page: Page, account: PageAccountView) -> None:
 
 
 def fill_feed(page: Page, account: PageAccountView) -> None:
-    """Fill the page section with the newest entries of an account's feed."""
+    """Add the newest entries of an account's feed to its page."""
     account.feed = []
     for entry in islice(FOLLOW.of(page.state).feeds.newest_first(account.row.name), ENTRIES_SHOWN):
         view = discussion_view(page.known, page.state.comments.find(entry.comment))
@@ -282,19 +288,22 @@ def fill_feed(page: Page, account: PageAccountView) -> None:
 
 
 def fill_comments(page: Page, account: PageAccountView) -> None:
-    """Fill the page section with an account's latest replies. The section `posts` contains these, too."""
+    """Add an account's latest replies to its page. The section `posts` contains them, too."""
     rows = (row for row in latest_of(page.state, account.row.name) if row.parent_author)
     account.comments = [page.add(discussion_view(page.known, row)) for row in islice(rows, ENTRIES_SHOWN)]
 
 
 def fill_replies(page: Page, account: PageAccountView) -> None:
-    """Fill the page section with the latest replies to an account."""
+    """Add the latest replies to an account to its page."""
     rows = islice(latest_replies(page.state, account.row.name), REPLIES_SHOWN)
     account.recent_replies = [page.add(discussion_view(page.known, row)) for row in rows]
 
 
 def fill_transfers(page: Page, account: PageAccountView) -> None:
-    """Fill the page section with an account's newest money operations and most other operations, unless they have no condenser form."""
+    """Add an account's newest operations to its page: operations on money in one list, most others in a second list.
+
+    Operations on tokens are omitted, since condenser_api can't represent them.
+    """
     history = account_history.history(page.state, account.row.name, NEWEST, HISTORY_SHOWN)
     shown = [(number, record) for number, record in history if record.operation.TAG not in SMT_TAGS]
     account.transfer_history = tuple([pair for pair in shown if pair[1].operation.NAME in MONEY])

@@ -11,7 +11,7 @@ from state.tables import State
 
 Ratification = exactly("by_ratification_deadline", "bool, time_point_sec, escrow_id_type)", Bool, Timestamp, Int64)
 CompleteFromId = exactly("by_complete_from_id", "time_point_sec, account_name_type, uint32_t)", Timestamp, AccountName, UInt32)
-# The reference doesn't close this bracket.
+# The reference's text lacks the closing bracket.
 ToComplete = exactly("by_to_complete", "account_name_type, time_point_sec, savings_withdraw_id_type", AccountName, Timestamp, Int64)
 
 
@@ -30,25 +30,25 @@ def get_escrow(state: State, show: RecordEncoder, /, from_: AccountName, escrow_
 @method("database_api.find_savings_withdrawals", key="withdrawals", record=SavingsWithdrawalRecord)
 @method("condenser_api.get_savings_withdraw_from", required=1, record=SavingsWithdrawalRecord)
 def find_savings_withdrawals(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
-    """Return the pending withdrawals from an account's savings, by request number."""
+    """Return the pending withdrawals from an account's savings, ordered by request number."""
     return show.each(SavingsWithdrawalRecord, few(state.savings_withdraws.by_from_rid, account))
 
 
 @method("condenser_api.get_savings_withdraw_to", record=SavingsWithdrawalRecord)
 def get_savings_withdraw_to(state: State, show: RecordEncoder, /, account: AccountName) -> list[Json]:
-    """Return at most 10,000 pending savings withdrawals to an account, soonest first."""
+    """Return at most 10,000 pending withdrawals from savings that will be paid to an account, soonest first."""
     return show.each(SavingsWithdrawalRecord, whole(state.savings_withdraws.by_to_complete, account))
 
 
 @method("database_api.find_sbd_conversion_requests", key="requests", record=ConversionRecord)
 def find_sbd_conversion_requests(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
-    """Return the pending conversions of an account, by request number."""
+    """Return the pending conversions of an account, ordered by request number."""
     return show.each(ConversionRecord, few(state.convert_requests.by_owner, account))
 
 
 @method("condenser_api.get_conversion_requests", record=ConversionRecord)
 def get_conversion_requests(state: State, show: RecordEncoder, /, account_or_id: Annotated[Any, Example("alice")]) -> list[Json]:
-    """Return the pending conversions of an account, by request number, or the conversion with this record id."""
+    """Return the pending conversions of an account, ordered by request number, or the conversion with a record id if a number is given."""
     if type(account_or_id) is int:
         row = state.convert_requests.get(account_or_id)
         return [] if row is None else [show(ConversionRecord, row)]
@@ -58,7 +58,7 @@ def get_conversion_requests(state: State, show: RecordEncoder, /, account_or_id:
 
 declare_list(
     "database_api.list_escrows",
-    "List escrows by sender and number, or by agreement of both sides, deadline and record id.",
+    "List escrows, ordered by sender and number, or by whether both sides have agreed, deadline and record id.",
     key="escrows",
     record=EscrowRecord,
     by_from_id=By(lambda state: state.escrows.by_from_id, tuple[AccountName, UInt32]),
@@ -67,7 +67,7 @@ declare_list(
 
 declare_list(
     "database_api.list_savings_withdrawals",
-    "List pending withdrawals from savings by sender and number, by time, sender and number, or by receiver, time and record id.",
+    "List pending withdrawals from savings, ordered by sender and number, by time, sender and number, or by receiver, time and record id.",
     key="withdrawals",
     record=SavingsWithdrawalRecord,
     by_from_id=By(lambda state: state.savings_withdraws.by_from_rid, tuple[AccountName, UInt32]),
@@ -77,7 +77,7 @@ declare_list(
 
 declare_list(
     "database_api.list_sbd_conversion_requests",
-    "List pending conversions by owner and number, or by due time and record id.",
+    "List pending conversions, ordered by owner and number, or by due time and record id.",
     key="requests",
     record=ConversionRecord,
     by_account=By(lambda state: state.convert_requests.by_owner, tuple[AccountName, UInt32]),

@@ -1,4 +1,4 @@
-"""Proposals and the votes for them, in ascending or descending order and by status. Source: rpc-api.md §3.2.9, §3.7, §3.8."""
+"""Proposals, and the votes for them. Source: rpc-api.md §3.2.9, §3.7, §3.8."""
 
 import enum
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ class OrderDirection(enum.Enum):
 
 
 class ProposalStatus(enum.Enum):
-    """Filter of a list of proposals by status."""
+    """Filter that selects proposals by status."""
 
     all = 0
     inactive = 1
@@ -38,12 +38,12 @@ UP, ALL = OrderDirection.ascending, ProposalStatus.all
 
 
 def with_id(_state: State, first: Any, proposal_id: int) -> tuple[Any, int]:
-    """Return the key of a proposal. As in the reference, an id from 2^63 on wraps to a negative number and sorts before all others."""
+    """Return an index key that ends in a proposal's id. As in the reference, ids from 2^63 on wrap to negative numbers and sort first."""
     return first, as_int64(proposal_id)
 
 
 def id_first(_state: State, proposal_id: int, voter: str) -> tuple[int, str]:
-    """Return the key of a vote by proposal and voter. Ids from 2^63 on wrap, as for proposals."""
+    """Return the index key of a vote by proposal and voter. Ids from 2^63 on wrap, as in `with_id`."""
     return as_int64(proposal_id), voter
 
 
@@ -86,7 +86,9 @@ def list_proposals(
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[Json]:
-    """List proposals, ordered by creator, start, end or votes, then by id. In descending order, the list begins below `start`."""
+    """List proposals, ordered by creator, start, end or votes, then by id. In descending order, the list begins with the one before
+    `start`.
+    """
     rows = chosen(PROPOSALS, order).rows(state, show.wire, start, order_direction is not UP)
     views = (proposal_view(state, row) for row in rows if not row.removed)
     return show.each(ProposalRecord, islice((view for view in views if has_status(view, status)), limit))
@@ -104,9 +106,9 @@ def list_proposal_votes(
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[Json]:
-    """List votes for proposals by voter and proposal, or by proposal and voter. The status is ignored.
+    """List the votes for proposals, ordered by voter and proposal, or by proposal and voter. The argument `status` is ignored.
 
-    The proposals are encoded in the format of database_api.
+    The votes contain their proposals in the format of database_api.
     """
     # Outside of the generator, so that an invalid `start` is refused even if the limit is 0.
     rows = chosen(VOTES, order).rows(state, show.wire, start, order_direction is not UP)
@@ -114,7 +116,7 @@ def list_proposal_votes(
 
 
 def vote_views(state: State, rows: Iterator[proposals.ProposalVote]) -> Iterator[ProposalVoteView]:
-    """Yield the votes for proposals that aren't removed."""
+    """Yield the votes for proposals that have not been removed."""
     by_id = state.proposals.by_proposal_id
     for row in rows:
         proposal = by_id.get(row.proposal_id)
@@ -123,7 +125,7 @@ def vote_views(state: State, rows: Iterator[proposals.ProposalVote]) -> Iterator
 
 
 def proposal_view(state: State, row: proposals.Proposal) -> ProposalView:
-    """Return the view of a proposal, with its status at head time."""
+    """Return a proposal with its status at the time of the head block."""
     now = state.head_time
     status = "inactive" if now < row.start_date else "active" if now <= row.end_date else "expired"
     return ProposalView(row, status)

@@ -1,4 +1,4 @@
-"""Resource credits: resources and their prices, pools, and the credits of accounts. Source: rpc-api.md §5.3."""
+"""Resource credits: the resources, their prices and pools, and the credits of accounts. Source: rpc-api.md §5.3."""
 
 from functools import lru_cache
 from typing import TypedDict
@@ -20,7 +20,7 @@ ACCOUNTS_MAX = 1000
 
 
 class ResourceParameters(TypedDict):
-    """The resources, the parameters of their pools and prices, and how much of them operations use."""
+    """The resources, the parameters of their pools and prices, and the amounts of them that operations use."""
 
     resource_names: list[Text]
     resource_params: Json
@@ -29,7 +29,7 @@ class ResourceParameters(TypedDict):
 
 @method("rc_api.get_resource_params", plugin=RC)
 def get_resource_params(state: State) -> ResourceParameters:
-    """Return the five resources, the parameters of their pools and prices, and how much of them operations use."""
+    """Return the five resources, the parameters of their pools and prices, and the amounts of them that operations use."""
     resources = RC.of(state).resources
     return {
         "resource_names": [resource.name for resource in resources],
@@ -40,14 +40,14 @@ def get_resource_params(state: State) -> ResourceParameters:
 
 @method("rc_api.get_resource_pool", key="resource_pool", plugin=RC)
 def get_resource_pool(state: State) -> Json:
-    """Return the size of each resource's pool, in units."""
+    """Return the size of each resource's pool, in the resource's units."""
     left = zip(RC.of(state).resources, RC.of(state).left, strict=True)
     return {resource.name: {"pool": json_int(pool)} for resource, pool in left}
 
 
 @method("rc_api.find_rc_accounts", key="rc_accounts", plugin=RC, record=CreditsRecord)
 def find_rc_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[Json]:
-    """Return the resource credits of accounts as of their last change, in the given order. Unknown accounts are omitted."""
+    """Return the resource credits of accounts as of their last update, in the given order. Unknown accounts are omitted."""
     require(len(accounts) <= ACCOUNTS_MAX, condition="args.accounts.size() <= RC_API_SINGLE_QUERY_LIMIT")
     rows = [row for name in accounts if (row := RC.of(state).accounts.by_account.get(name)) is not None]
     views = (CreditsView(row, maximum_rc(state.account(row.account), row.adjustment)) for row in rows)
@@ -71,7 +71,10 @@ def resource_json(resource: Resource) -> Json:
 
 @lru_cache
 def size_info(smt: bool) -> Json:
-    """Return the state bytes of each kind of object, and the execution time of each operation. `smt` includes operations on tokens."""
+    """Return the state bytes of each kind of object, and the execution time of each operation.
+
+    With `smt`, operations on tokens are included.
+    """
     of_tokens = {OPERATIONS[tag].NAME for tag in SMT_TAGS}
     times = {name: time for name, time in EXECUTION_TIMES.items() if smt or name not in of_tokens}
     return {

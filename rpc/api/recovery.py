@@ -19,13 +19,13 @@ def find_account_recovery_requests(state: State, show: RecordEncoder, /, account
 
 @method("condenser_api.get_recovery_request", record=RecoveryRequestRecord)
 def get_recovery_request(state: State, show: RecordEncoder, /, account: AccountName) -> Json | None:
-    """Return the pending recovery request for an account, or null."""
+    """Return the pending recovery request for an account, or null if there is none."""
     return show.maybe(RecoveryRequestRecord, state.recovery_requests.by_account.get(account))
 
 
 @method("database_api.find_change_recovery_account_requests", key="requests", record=ChangeRecoveryRequestRecord)
 def find_change_recovery_account_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[Json]:
-    """Return the pending changes of these accounts' recovery accounts, in the given order."""
+    """Return the pending requests to change the recovery accounts of these accounts, in the given order."""
     return show.each(ChangeRecoveryRequestRecord, named(state.change_recovery_requests.by_account, "accounts", accounts))
 
 
@@ -38,7 +38,7 @@ def find_decline_voting_rights_requests(state: State, show: RecordEncoder, /, ac
 @method("database_api.find_owner_histories", key="owner_auths", record=OwnerHistoryRecord)
 @method("condenser_api.get_owner_history", required=1, renamed="account", record=OwnerHistoryRecord)
 def find_owner_histories(state: State, show: RecordEncoder, /, owner: AccountName = "") -> list[Json]:
-    """Return the retained former owner authorities of an account, oldest first."""
+    """Return the former owner authorities of an account that the chain still stores, oldest first."""
     return show.each(OwnerHistoryRecord, few(state.owner_histories.by_account, owner))
 
 
@@ -47,13 +47,13 @@ OWNER_HISTORIES = By(lambda state: state.owner_histories.by_account, tuple[Accou
 
 @method("database_api.list_owner_histories", key="owner_auths", record=OwnerHistoryRecord)
 def list_owner_histories(state: State, show: RecordEncoder, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT) -> list[Json]:
-    """List former owner authorities, ordered by account and by the time until which they were valid."""
+    """List former owner authorities, ordered by account, then by the time at which they were replaced."""
     return show.each(OwnerHistoryRecord, islice(OWNER_HISTORIES.rows(state, show.wire, start), limit))
 
 
 declare_list(
     "database_api.list_account_recovery_requests",
-    "List pending recoveries by account, or by expiration and account.",
+    "List pending account recoveries, ordered by account, or by expiration and account.",
     key="requests",
     record=RecoveryRequestRecord,
     by_account=By(lambda state: state.recovery_requests.by_account, AccountName),
@@ -62,7 +62,7 @@ declare_list(
 
 declare_list(
     "database_api.list_change_recovery_account_requests",
-    "List pending changes of recovery partners by account, or by effective time and account.",
+    "List pending changes of recovery accounts, ordered by account, or by the time at which they take effect and account.",
     key="requests",
     record=ChangeRecoveryRequestRecord,
     by_account=By(lambda state: state.change_recovery_requests.by_account, AccountName),
@@ -71,7 +71,7 @@ declare_list(
 
 declare_list(
     "database_api.list_decline_voting_rights_requests",
-    "List pending requests to decline voting rights by account, or by effective time and account.",
+    "List pending requests to decline voting rights, ordered by account, or by the time at which they take effect and account.",
     key="requests",
     record=DeclineVotingRightsRequestRecord,
     by_account=By(lambda state: state.decline_voting_requests.by_account, AccountName),

@@ -24,7 +24,9 @@ ReputationsLimit = Annotated[UInt32, MaxValue(1000, "Cannot retrieve more than 1
 def get_account_reputations(
     state: State, show: RecordEncoder, /, account_lower_bound: AccountName = "", limit: ReputationsLimit = 1000
 ) -> list[Json]:
-    """List accounts with their reputations, ordered by name, from `account_lower_bound` on. An account without reputation has 0."""
+    """List accounts with their reputations, ordered by name, from `account_lower_bound` on. An account without a reputation is listed with
+    0.
+    """
     known = known_reputations(state)
     assert known is not None, "it is served with one of these plugins only"
     found = reputation.account_reputations(state, known, account_lower_bound, limit)

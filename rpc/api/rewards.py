@@ -1,4 +1,4 @@
-"""rewards_api: simulates payouts with another reward curve. For experiments only. Source: rpc-api.md §3.13."""
+"""rewards_api: simulates payouts with another reward curve, for experiments. Source: rpc-api.md §3.13."""
 
 from rpc.declare.method import method
 from rpc.declare.plugin_switches import REWARDS_API
@@ -21,7 +21,7 @@ def simulate_curve_payouts(state: State, show: RecordEncoder, /, curve: Curve, v
 
 
 def simulate(state: State, curve: int, constant: int) -> SimulationRecord:
-    """Simulate the division of the reward fund by another curve. The recent claims are scaled like the claims of the pending comments."""
+    """Simulate how another curve would divide the reward fund. The fund's recent claims are scaled in the same ratio as pending claims."""
     comments = [comment for comment in state.comments.by_due_payout if comment.net_rshares > 0]
     if not comments:
         return SimulationRecord(0, ())

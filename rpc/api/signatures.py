@@ -58,7 +58,7 @@ def verify_signatures(
     required_posting: list[AccountName],
     required_other: list[Authority],
 ) -> bool:
-    """Return whether exactly the keys that these authorities require have signed a hash. A key that signed twice is refused.
+    """Return whether a hash has been signed with exactly the keys that these authorities require. A key that signed twice is refused.
 
     As in the reference, the check uses owner authorities in place of active ones, and vice versa.
     """
@@ -78,7 +78,7 @@ def verify_signatures(
 @method("database_api.get_required_signatures", key="keys")
 @method("condenser_api.get_required_signatures")
 def get_required_signatures(state: State, trx: SignedTransaction, available_keys: list[PublicKey]) -> list[str]:
-    """Return those of the available keys whose signatures a transaction still needs."""
+    """Return the available keys with which the transaction must still be signed."""
     signed = distinct(signers(state, trx, Canonical.fc_canonical))
     lookups = authority_lookups(state)
     return shown_keys(state, required_signatures(Needed.by(trx.operations), signed, available_keys, lookups, narrow_limits(state)))
@@ -87,7 +87,7 @@ def get_required_signatures(state: State, trx: SignedTransaction, available_keys
 @method("database_api.get_potential_signatures", key="keys")
 @method("condenser_api.get_potential_signatures")
 def get_potential_signatures(state: State, trx: SignedTransaction) -> list[str]:
-    """Return all keys that could sign a transaction: those in the authorities that are read to check it."""
+    """Return all keys that could sign a transaction. These are the keys of all authorities that are read while it is checked."""
     signed = distinct(signers(state, trx, Canonical.fc_canonical))
     met: set[bytes] = set()
     given = authority_lookups(state)
@@ -103,12 +103,12 @@ def signers(state: State, trx: SignedTransaction, rule: Canonical) -> tuple[byte
 
 
 def narrow_limits(state: State) -> Limits:
-    """Return the limits with which the reference reads authorities here. By mistake it passes the canonical-signature rule as the member
-    limit.
+    """Return the limits that the reference uses when it searches for keys. By mistake, it passes the rule for canonical signatures as the
+    limit on members.
     """
     return Limits(members=1 if state.hardfork >= RULE_HARDFORK else 2)
 
 
 def shown_keys(state: State, keys: set[bytes]) -> list[str]:
-    """Format keys as text, in the order of their bytes."""
+    """Format keys as text. They are sorted by their bytes."""
     return [public_key_text(key, state.spec.key_prefix) for key in sorted(keys)]

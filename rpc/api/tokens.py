@@ -1,4 +1,4 @@
-"""Tokens (SMT): available symbols, tokens with their initial offerings, emissions and contributions. Source: rpc-api.md §3.7, §3.8."""
+"""Tokens (SMT): available symbols, tokens and their initial offerings, emissions, contributions. Source: rpc-api.md §3.7, §3.8."""
 
 from itertools import islice
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ CONTROL_START = "The parameter 'start' must be an account name or an array conta
 
 
 def empty_or(members: str, size: int) -> ExactLength:
-    """Return the annotation of a start key that is empty or has `size` members."""
+    """Return the annotation of a start array that is empty or has `size` elements."""
     text = f"The parameter 'start' must be an empty array or consist of {members}"
     return ExactLength(text, f"key.size() == 0 || key.size() == {size}")
 
@@ -35,14 +35,14 @@ ContributorFirst = Annotated[tuple[AccountName, Symbol, UInt32], empty_or("contr
 @method("database_api.get_nai_pool", key="nai_pool", record=SYMBOL)
 @method("condenser_api.get_nai_pool", record=SYMBOL)
 def get_nai_pool(state: State, show: RecordEncoder, /) -> list[Json]:
-    """Return the symbols available for new tokens, in pool order."""
+    """Return the symbols available for new tokens, in the order of the pool."""
     return show.each(SYMBOL, state.nai_pool.nais)
 
 
 @method("database_api.find_smt_tokens", key="tokens", record=TokenWithIcoRecord)
 def find_smt_tokens(state: State, show: RecordEncoder, /, symbols: list[Symbol], ignore_precision: Bool = False) -> list[Json]:
-    """Return the tokens with these liquid or vesting symbols, in the given order. With `ignore_precision`, any number of decimal places
-    matches.
+    """Return the tokens with these symbols, liquid or vesting, in the given order. With `ignore_precision`, the number of decimal places of
+    a symbol doesn't matter.
     """
     require_few("symbols", symbols)
     by_symbol = state.smt_tokens.by_symbol
@@ -58,7 +58,7 @@ def find_smt_token_emissions(state: State, show: RecordEncoder, /, asset_symbol:
 
 @method("database_api.find_smt_contributions", key="contributions", record=ContributionRecord)
 def find_smt_contributions(state: State, show: RecordEncoder, /, symbol_contributors: list[tuple[Symbol, AccountName]]) -> list[Json]:
-    """Return the contributions of these accounts to the initial offerings of these tokens, ordered by number."""
+    """Return the contributions to initial offerings for these pairs of token and account, ordered by number within a pair."""
     require_few("symbol_contributors", symbol_contributors)
     by_contributor = state.smt_contributions.by_symbol_contributor
     rows = (row for symbol, name in symbol_contributors for row in by_contributor.equal(symbol, name))
@@ -66,7 +66,7 @@ def find_smt_contributions(state: State, show: RecordEncoder, /, symbol_contribu
 
 
 def find_token(state: State, symbol: int) -> smt.SmtToken | None:
-    """Return the token whose symbol has the same digits, with any precision. The built-in symbols have only one precision."""
+    """Return the token whose symbol has the same digits. Its precision may differ, except for the built-in symbols."""
     return token_with_name(state, symbol_from_digits(nai_digits(liquid_variant(symbol)), 0))
 
 
@@ -76,23 +76,23 @@ def token_view(state: State, row: smt.SmtToken) -> TokenView:
 
 
 def symbol_place(state: State, start: Any) -> tuple[Any, ...]:
-    """Return the key for a symbol. An empty object means the first key."""
+    """Convert `start` to a key of the index by symbol. An empty object means the first key."""
     return () if to_object(start) == {} else (start_reader(Symbol, state.wire).read(start),)
 
 
 def control_place(state: State, start: Any) -> tuple[Any, ...]:
-    """Return the key for an account's first token, or for one of its tokens."""
+    """Convert `start`, an account or an account with a symbol, to a key of the index by control account."""
     name, symbol = start_reader(AccountName, state.wire), start_reader(Symbol, state.wire)
     if type(start) is str:
         return (name.read(start),)
     key = to_array(start)
     require(len(key) == 2, CONTROL_START, condition="key.size() == 2")
-    token = symbol.read(key[1])  # read first, since the reference reads the elements of such arrays in reverse
+    token = symbol.read(key[1])  # Parsed first, since the reference parses the elements of such arrays in reverse.
     return name.read(key[0]), token
 
 
 def contributor_place(state: State, start: Any) -> tuple[Any, ...]:
-    """Return the key of a contribution. The symbol, an object, may precede or follow the account name."""
+    """Convert `start` to a key of the index of contributions. The symbol, which is an object, may precede or follow the account name."""
     key = to_array(start)
     require(len(key) in (0, 3), CONTRIBUTOR_START.text, condition=CONTRIBUTOR_START.condition)
     if not key:
@@ -108,7 +108,7 @@ def contributor_place(state: State, start: Any) -> tuple[Any, ...]:
 
 declare_list(
     "database_api.list_smt_tokens",
-    "List tokens by symbol, or by control account and symbol.",
+    "List tokens, ordered by symbol, or by control account and symbol.",
     key="tokens",
     record=TokenWithIcoRecord,
     view=token_view,
@@ -118,7 +118,7 @@ declare_list(
 
 declare_list(
     "database_api.list_smt_token_emissions",
-    "List emissions by symbol and time.",
+    "List emissions of tokens, ordered by symbol and time.",
     key="token_emissions",
     record=EmissionRecord,
     by_symbol_time=By(lambda state: state.smt_emissions.by_symbol_time, SymbolTime, or_empty=True),
@@ -126,7 +126,7 @@ declare_list(
 
 declare_list(
     "database_api.list_smt_contributions",
-    "List contributions by symbol and record id, by symbol, contributor and number, or by contributor, symbol and number.",
+    "List contributions, ordered by symbol and record id, by symbol, contributor and number, or by contributor, symbol and number.",
     key="contributions",
     record=ContributionRecord,
     by_symbol_id=By(lambda state: state.smt_contributions.by_symbol_id, SymbolId, or_empty=True),

@@ -1,4 +1,4 @@
-"""Delegations, expiring delegations, power-down routes. Source: rpc-api.md §3.2.4, §3.7, §3.8."""
+"""Delegations, delegated VESTS on their way back, and power-down routes. Source: rpc-api.md §3.2.4, §3.7, §3.8."""
 
 import enum
 from itertools import islice, takewhile
@@ -13,13 +13,13 @@ from state.tables import State
 
 PAGE = 100
 
-# The reference doesn't close this bracket.
+# The reference's text lacks the closing bracket.
 EXPIRATION_TYPES = "account_name_type, time_point_sec, vesting_delegation_expiration_id_type"
 AccountExpiration = exactly("by_account_expiration", EXPIRATION_TYPES, AccountName, Timestamp, Int64)
 
 
 class RouteType(enum.Enum):
-    """Direction of the requested power-down routes."""
+    """Which power-down routes are requested: those from the account, those to it, or both."""
 
     incoming = 0
     outgoing = 1
@@ -48,7 +48,7 @@ def get_vesting_delegations(
 
 @method("database_api.find_vesting_delegation_expirations", key="delegations", record=DelegationExpirationRecord)
 def find_vesting_delegation_expirations(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
-    """Return the delegated VESTS that are returning to an account, ordered by time."""
+    """Return the VESTS whose delegation by an account has ended and that are not yet returned, ordered by the time of their return."""
     return show.each(DelegationExpirationRecord, few(state.delegation_expirations.by_account_expiration, account))
 
 
@@ -56,7 +56,9 @@ def find_vesting_delegation_expirations(state: State, show: RecordEncoder, /, ac
 def get_expiring_vesting_delegations(
     state: State, show: RecordEncoder, /, account: AccountName, after: Timestamp, limit: ListLimit = PAGE
 ) -> list[Json]:
-    """List the delegated VESTS that are returning to an account, ordered by time, from `after` on."""
+    """List the VESTS whose delegation by an account has ended and that are returned at `after` or later, ordered by the time of their
+    return.
+    """
     rows = state.delegation_expirations.by_account_expiration.starting(account, after)
     return show.each(DelegationExpirationRecord, islice(takewhile(lambda row: row.delegator == account, rows), limit))
 
@@ -65,8 +67,8 @@ def get_expiring_vesting_delegations(
 def find_withdraw_vesting_routes(
     state: State, show: RecordEncoder, /, account: AccountName = "", order: RouteOrder = SortOrder.by_withdraw_route
 ) -> list[Json]:
-    """Return the power-down routes from an account, ordered by destination. With `by_destination`, return those to the account instead,
-    ordered by record id.
+    """Return the power-down routes from an account, ordered by destination. With `by_destination`, return the routes to the account
+    instead, ordered by record id.
     """
     if order.name not in ROUTE_ORDERS:
         raise unknown_order()
@@ -75,7 +77,10 @@ def find_withdraw_vesting_routes(
 
 @method("condenser_api.get_withdraw_routes", record=RouteRecord)
 def get_withdraw_routes(state: State, show: RecordEncoder, /, account: AccountName, type_: Direction = RouteType.outgoing) -> list[Json]:
-    """Return the power-down routes from an account, ordered by destination, those to it, ordered by record id, or both."""
+    """Return the power-down routes from an account, to it, or both.
+
+    Routes from the account come first, ordered by destination. Routes to the account are ordered by record id.
+    """
     outgoing = routes_of(state, show, account, incoming=False) if type_ is not RouteType.incoming else []
     incoming = routes_of(state, show, account, incoming=True) if type_ is not RouteType.outgoing else []
     return outgoing + incoming
@@ -97,7 +102,7 @@ declare_list(
 
 declare_list(
     "database_api.list_vesting_delegation_expirations",
-    "List returning delegations by time and record id, or by delegator, time and record id.",
+    "List delegated VESTS on their way back, ordered by time of return and record id, or by delegator, time of return and record id.",
     key="delegations",
     record=DelegationExpirationRecord,
     by_expiration=By(lambda state: state.delegation_expirations.by_expiration, tuple[Timestamp, Int64]),
@@ -106,7 +111,7 @@ declare_list(
 
 declare_list(
     "database_api.list_withdraw_vesting_routes",
-    "List routes of power-downs by sender and receiver, or by receiver and record id.",
+    "List power-down routes, ordered by sender and receiver, or by receiver and record id.",
     key="routes",
     record=RouteRecord,
     by_withdraw_route=By(lambda state: state.withdraw_routes.by_withdraw_route, tuple[AccountName, AccountName]),

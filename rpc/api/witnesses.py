@@ -36,7 +36,7 @@ def get_witnesses(state: State, show: RecordEncoder, /, ids: list[Int64]) -> lis
 
 @method("condenser_api.get_witnesses_by_vote")
 def get_witnesses_by_vote(state: State, show: RecordEncoder, /, start: AccountName, limit: ListLimit) -> list[WitnessJson]:
-    """List witnesses ordered by votes, most votes first, from the witness `start` on ("" or null: all).
+    """List witnesses, most votes first, starting with the witness `start` ("" or null: the list is complete).
 
     If `start` is unknown, the list starts at the alphabetically next witness.
     """
@@ -64,26 +64,26 @@ def get_witness_count(state: State) -> int:
 @method("condenser_api.get_witness_schedule")
 @method("debug_node_api.debug_get_witness_schedule", loopback_only=True)
 def get_witness_schedule(state: State, show: RecordEncoder, /) -> ScheduleJson:
-    """Return the witness schedule: the block producers of this round, and the medians of the properties that they vote for."""
+    """Return the witness schedule: the block producers of this round, and the medians of the chain properties that they vote for."""
     return show(WitnessScheduleRecord, state.schedule)
 
 
 @method("database_api.get_active_witnesses", key="witnesses")
 @method("condenser_api.get_active_witnesses")
 def get_active_witnesses(state: State) -> list[AccountName]:
-    """Return 21 names: the witnesses of this round in the order of their slots, "" for empty slots."""
+    """Return 21 names: the witnesses of this round in the order of their slots, with "" for each unused slot."""
     return list(state.schedule.current_shuffled_witnesses)
 
 
 def schedule_key(state: State, time: int, name: str) -> tuple[Any, ...]:
-    """Return the key of a witness in the order by virtual time. An unknown name sorts before all witnesses with that time."""
+    """Convert a virtual time and a name to a key of the index by virtual time. An unknown name sorts before all names with that time."""
     witness = state.witnesses.by_name.get(name)
     return (time,) if witness is None else (time, witness.id)
 
 
 declare_list(
     "database_api.list_witnesses",
-    "List witnesses by name, by votes (most first) and name, or by virtual time and name (unknown names are ignored).",
+    "List witnesses, ordered by name, by votes (most first) and name, or by virtual time and name (there, an unknown name is ignored).",
     key="witnesses",
     record=WitnessRecord,
     by_name=By(lambda state: state.witnesses.by_name, AccountName),
@@ -93,7 +93,7 @@ declare_list(
 
 declare_list(
     "database_api.list_witness_votes",
-    "List votes for witnesses by account and witness, or by witness and account.",
+    "List votes for witnesses, ordered by account and witness, or by witness and account.",
     key="votes",
     record=WitnessVoteRecord,
     by_account_witness=By(lambda state: state.witness_votes.by_account_witness, tuple[AccountName, AccountName]),

@@ -32,7 +32,8 @@ Pass the arguments of methods of condenser_api as one array. Pass those of all o
 in the order of the table. Missing arguments have the defaults that `jsonrpc.get_signature` shows. You can also send numbers as strings.
 
 The form `"method": "call", "params": ["GROUP", "METHOD", ARGUMENTS]` is equivalent. The reply to an array of requests is an array.
-`rpc.discover` returns the content of these pages as an OpenRPC document, in the spelling of the node's chain. The pages use that of `dev`.
+`rpc.discover` returns the content of these pages as an OpenRPC document, with the names and symbols of the node's chain. These pages
+use the names and symbols of the chain `dev`.
 """
 
 
@@ -111,8 +112,9 @@ def _default(parameter: Any) -> str:
 
 def _records(schemas: dict[str, Any]) -> str:
     about = (
-        "Records that differ in condenser_api have a second form, whose name begins with `Condenser`. Names such as R-account are those of "
-        "docs/reference/rpc-api.md. A view is a row of the state with data of other tables and plugins."
+        "A record that differs in condenser_api has a second form, whose name begins with `Condenser`. Names such as R-account are "
+        "those of docs/reference/rpc-api.md. Most records are read from a row of a state table, or from a view, which combines a row "
+        "with data of other tables and plugins."
     )
     lines = ["# Records", MADE_BY, about]
     operations = {reference for pair in _pairs(schemas) for reference in pair}
@@ -135,9 +137,9 @@ def _record(schema: Any) -> Iterator[str]:
 
 def _operations(schemas: dict[str, Any]) -> str:
     about = (
-        'The condenser shows an operation as `["transfer", {...}]`, and all other groups show it as '
+        'condenser_api returns an operation as `["transfer", {...}]`, and all other groups return it as '
         '`{"type": "transfer_operation", "value": {...}}`. '
-        "The table shows both forms of members that differ in the condenser."
+        "If a member differs in condenser_api, the table shows both forms."
     )
     lines = ["# Operations", MADE_BY, about]
     for appbase, condenser in _pairs(schemas):

@@ -1,9 +1,9 @@
-"""Access control: which requests come directly from a program on this machine, and which origins are allowed.
+"""Access control: decides which requests come directly from a program on this machine, and which origins are allowed.
 
 The client's address isn't sufficient: any website can make a browser send requests to a loopback address, and behind a proxy every client
-looks local. A page sends `Origin` or `Sec-Fetch-Site`, a page after DNS rebinding sends its own name as `Host`, and a proxy sends
-forwarding headers or HTTP/1.0. The node's own page, the explorer, is treated like a program: its origin is the address that the request was
-sent to.
+looks local. The headers reveal such requests: a page sends `Origin` or `Sec-Fetch-Site`, a page that uses DNS rebinding sends its own name
+as `Host`, and a proxy sends forwarding headers or HTTP/1.0. The explorer, the node's own page, is treated like a program. Its origin is the
+address to which the request was sent.
 """
 
 from collections.abc import Sequence
@@ -70,13 +70,13 @@ class AccessPolicy(Struct, frozen=True):
 
     @property
     def withheld(self) -> str:
-        """The reason why the debug groups are not served at all; "" if they are served to requests with local rights."""
+        """The reason why the debug groups are not served to any client, or "" if they are served to requests with local rights."""
         if self.is_debug_allowed or self.is_local:
             return ""
         return f"this is not served on {self.host}, which other machines can reach; start the node with --allow-debug, or on 127.0.0.1"
 
     def cors(self, scope: Scope) -> Headers | None:
-        """Return the CORS headers for the reply to a request; None if its origin is not allowed."""
+        """Return the CORS headers for the reply to a request, or None if its origin is not allowed."""
         if self.origins is None:
             return _FOR_ALL
         origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
@@ -91,7 +91,7 @@ class AccessPolicy(Struct, frozen=True):
         return None
 
     def caller(self, scope: Scope) -> Caller:
-        """Return the caller that sent a request."""
+        """Return the `Caller` that describes the client of a request."""
         client = _client(scope)
         address, is_near = address_of(client)
         is_believed = is_near or _is_in(client, self.proxies)
@@ -106,9 +106,9 @@ class AccessPolicy(Struct, frozen=True):
         if scope["http_version"] < "1.1":
             return "this needs HTTP/1.1: proxies ask by HTTP/1.0 for clients of other machines"
         host = b""
-        page: Headers = []  # headers of requests that come from a page
+        page: Headers = []  # headers that only a browser's page sends
         for sent, value in scope["headers"]:
-            # Some programs behind a proxy treat `_` as `-`.
+            # Some programs behind a proxy treat `_` in header names as `-`.
             name = sent.replace(b"_", b"-")
             if name == b"host":
                 host = value
@@ -124,7 +124,7 @@ class AccessPolicy(Struct, frozen=True):
         return f"this needs a Host header that names the node: localhost:{port} or 127.0.0.1:{port}"
 
     def _is_own(self, page: Headers, host: bytes) -> bool:
-        """Whether these headers come from the explorer, whose origin is the request's host."""
+        """Whether these headers come from the explorer, whose origin is the host that the request names."""
         own = {b"origin": b"http://" + host, b"sec-fetch-site": b"same-origin"}
         return self.has_pages and all(value == own[name] for name, value in page)
 
@@ -143,9 +143,9 @@ def _is_in(client: str, networks: Sequence[Network]) -> bool:
 
 
 def _forwarded(headers: Headers) -> str:
-    """Return the limit key of the last client in X-Forwarded-For; "" if it is not an address.
+    """Return the limit key of the last client in X-Forwarded-For, or "" if the last entry is not an address.
 
-    The client may have forged all earlier entries. A replica sends the /64 of an IPv6 address.
+    All earlier entries can be forged by the client. A replica sends a /64 network instead of an IPv6 address.
     """
     named = b",".join(value for name, value in headers if name.replace(b"_", b"-") == FORWARDED_FOR).rpartition(b",")[2]
     try:
@@ -160,7 +160,7 @@ def _header(scope: Scope, name: bytes) -> bytes:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only programs on this machine can connect to a host name or address."""
+    """Whether a host name or address is reachable only for programs on this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -170,7 +170,7 @@ def is_loopback(host: str) -> bool:
 def read_origins(texts: Sequence[str]) -> tuple[str, ...] | None:
     """Parse the allowed origins: None (all) for `*` or an empty list, () (none) for `off`.
 
-    Raises: ValueError with a message for the user, if a setting is not an origin, or if `*` or `off` is combined with others.
+    Raises ValueError with a message for the user if a setting is not an origin, or if `*` or `off` is combined with other settings.
     """
     if not texts or list(texts) == [EVERY_ORIGIN]:
         return None
@@ -215,7 +215,7 @@ def _read_origin(text: str) -> str:
 
 
 def _address(header: bytes) -> str:
-    """Return the host in a Host header if it is an address; otherwise "/", which no header contains."""
+    """Return the host in a Host header if it is an address. Otherwise return "/", which never occurs in a header."""
     try:
         name = urlsplit("//" + header.decode()).hostname or ""
         ip_address(name)
@@ -226,7 +226,7 @@ def _address(header: bytes) -> str:
 
 @lru_cache(HOSTS_KEPT_MAX)
 def _is_ours(header: bytes, bound: str, port: int | None) -> bool:
-    """Whether a Host header names this node: `localhost`, a loopback address or the host that it listens on, with its port."""
+    """Whether a Host header names this node: `localhost`, a loopback address, or the host that the node listens on, and its port."""
     # urlsplit removes white space inside the string.
     if len(header) > HOST_LENGTH_MAX or not header.isascii() or len(header.split()) != 1:
         return False

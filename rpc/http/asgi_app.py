@@ -1,4 +1,5 @@
-"""The ASGI app: answers the calls that the fast path doesn't handle, and passes other requests to the Quart app. Enforces client limits.
+"""The ASGI app: answers the calls that the fast path doesn't handle, passes all other requests to the Quart app, and enforces client
+limits.
 
 Source: rpc-api.md §1.1, §1.13.
 """
@@ -26,7 +27,7 @@ from rpc.push.hub import Hub
 from state.protocol.errors import fill
 
 DRAIN_SIZE_MAX = 4 * BODY_SIZE_MAX
-# A body may take BODY_SECONDS_FREE to arrive; it may take up to BODY_SECONDS_MAX if it arrives at BODY_RATE_MIN bytes per second or faster.
+# A body must arrive within BODY_SECONDS_FREE, or within BODY_SECONDS_MAX if it arrives at BODY_RATE_MIN bytes per second or faster.
 BODY_SECONDS_MAX = 120
 BODY_SECONDS_FREE = 10
 BODY_RATE_MIN = 10_000
@@ -89,7 +90,7 @@ class AsgiApp:
         return scope["method"] in PAGE_VERBS and (scope["path"] in self._pages or self._is_file(scope))
 
     def _is_file(self, scope: Scope) -> bool:
-        """Whether a GET or HEAD request is for the explorer: for one of its files, or a browser's request for HTML."""
+        """Whether a GET or HEAD request is for the explorer: for one of its files, or for its HTML page."""
         if not self.access.has_pages or scope["path"] == PATH:
             return False
         return scope["path"].startswith(PREFIX) or any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
@@ -103,7 +104,7 @@ class AsgiApp:
         if headers is None:
             await _reject(receive, send, 403, _ORIGIN_REFUSED)
         elif self._is_page(scope) and scope["http_version"] < "2" and not any(name in _BODY for name, _ in scope["headers"]):
-            # Pages don't count as requests, since they must be available on an overloaded node.
+            # Pages don't count towards the limit on requests, since they must be available on an overloaded node.
             await self._serve_with_quart(scope, send)
         elif self._has_streams and scope["path"] == PATH and scope["method"] == "GET":
             await self._stream(scope, receive, send)
@@ -118,7 +119,7 @@ class AsgiApp:
                 self.limiter.release(usage, ClientResource.REQUESTS)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send a block stream. It counts towards the limit on streams instead of requests, since it stays open."""
+        """Send a block stream. Since it stays open, it counts towards the limit on streams, not towards the limit on requests."""
         usage: ClientUsage = scope["state"]["usage"]
         if not self.limiter.acquire(usage, ClientResource.STREAMS):
             await _reject(receive, send, 503, b"too many streams are open\n")
@@ -160,7 +161,7 @@ class AsgiApp:
                 await self._reply(reply, scope, receive, send, reservation)
 
     async def finish(self, reply: Reply, size: int, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the fast path's reply, which may still be an awaitable, to a request of `size` bytes."""
+        """Send the fast path's reply to a request of `size` bytes. The reply may still be an awaitable."""
         usage: ClientUsage = scope["state"]["usage"]
         send = _with_headers(usage, send, self.access.cors(scope) or [])
         if not self.limiter.acquire(usage, ClientResource.REQUESTS):
@@ -175,7 +176,7 @@ class AsgiApp:
         finally:
             self.limiter.release(usage, ClientResource.REQUESTS)
             if isinstance(reply, Coroutine):
-                reply.close()  # no effect if it has run
+                reply.close()  # no effect if it has finished
 
     async def _reply(self, reply: Reply, scope: Scope, receive: Receive, send: Send, reservation: MemoryReservation) -> None:
         """Wait for a reply and send it, unless the client has disconnected."""
@@ -197,11 +198,13 @@ class AsgiApp:
     async def _serve_with_quart(
         self, scope: Scope, send: Send, wait_disconnect: Callable[[], Awaitable[object]] = trio.sleep_forever
     ) -> None:
-        """Serve a request with Quart until `wait_disconnect` returns; by default, even if the client's input has ended."""
-        # Quart fails on a Host header that is no host name; no reply depends on it.
+        """Serve a request with Quart. Cancel it when `wait_disconnect` returns. By default, the end of the client's input doesn't cancel
+        it.
+        """
+        # Quart fails on a Host header that isn't a host name. No reply depends on the header.
         headers = [(name, b"localhost" if name == b"host" else value) for name, value in scope["headers"]]
         is_known = scope["path"] in self._pages or scope["path"] == PATH or scope["path"].startswith(PREFIX)
-        scope = {**scope, "headers": headers, "path": scope["path"] if is_known else "/"}  # "/" is the page of the explorer
+        scope = {**scope, "headers": headers, "path": scope["path"] if is_known else "/"}  # the explorer's HTML page is served at "/"
         app = self._web_app.value or await self._web_app.get()
         is_sent = False
 
@@ -213,17 +216,18 @@ class AsgiApp:
         async def wait_client() -> None:
             await wait_disconnect()
             if is_sent:
-                # Hypercorn reports the end of the reply in the same way, and must not be cancelled while it ends the request.
+                # Hypercorn signals the end of the reply in the same way as a disconnect, and must not be cancelled while it ends the
+                # request.
                 await trio.sleep_forever()
 
         await app(scope, _without_body(wait_client), send_noted)
 
 
 async def read_body(receive: Receive, reservation: MemoryReservation, patience: trio.CancelScope, body_size_max: int) -> bytes | None:
-    """Receive the body of a request. Return None if the client disconnects.
+    """Receive the body of a request. Return None if the client disconnects. Raises TooLarge for more than `body_size_max` bytes.
 
     The rest of a body that is too large is received and discarded, up to DRAIN_SIZE_MAX, since clients read the reply only after sending
-    everything. The deadline of `patience` is extended as bytes arrive. Raises: TooLarge for more than `body_size_max` bytes.
+    everything. The deadline of `patience` is extended as bytes arrive.
     """
     start = trio.current_time()
     patience.deadline = start + min(BODY_SECONDS_FREE, BODY_SECONDS_MAX)
@@ -249,11 +253,11 @@ async def read_body(receive: Receive, reservation: MemoryReservation, patience: 
 
 
 async def _no_wait(_address: str) -> None:
-    """Return without waiting: the default of `turn`."""
+    """Return without waiting. This is the default of `turn`."""
 
 
 async def _reply_unless_disconnected(receive: Receive, reply: Awaitable[bytes]) -> bytes | None:
-    """Wait for a reply and return it; None if the client disconnects first."""
+    """Wait for a reply and return it. Return None if the client disconnects first."""
     received: bytes | None = None
 
     async def watch(scope: trio.CancelScope) -> None:
@@ -274,7 +278,7 @@ def _refusal_text(error: Overloaded) -> bytes:
 
 
 def _with_headers(usage: ClientUsage, send: Send, headers: Headers) -> Send:
-    """Return a `send` function that adds headers to the response, and disconnects clients that receive too slowly."""
+    """Return a `send` function that adds headers to the response, and disconnects a client that receives too slowly."""
 
     async def send_in_time(event: dict[str, Any]) -> None:
         if event["type"] == "http.response.start":
@@ -295,7 +299,7 @@ async def _respond(send: Send, status: int, content_type: tuple[bytes, bytes], b
 
 
 async def _reject(receive: Receive, send: Send, status: int, text: bytes) -> None:
-    """Reply to a request that may still be arriving. Its rest is received meanwhile, since hypercorn can't end the request otherwise."""
+    """Reply to a request whose body may still be arriving. Receive the rest, since hypercorn can't end the request otherwise."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_drain, receive)
         await _respond(send, status, _TEXT, text)

@@ -1,6 +1,6 @@
 """`GET /stream/blocks`: an endless stream of blocks as JSON lines, over HTTP/1 and HTTP/2.
 
-Only the chunk that is being sent is in memory, so a slow client costs a connection but no memory.
+Only the chunk that is being sent is in memory. A slow client therefore occupies a connection, but no memory.
 """
 
 import math
@@ -19,9 +19,8 @@ PATH = "/stream/blocks"
 QUERY_LENGTH_MAX = 200
 # The stream ends if the client takes longer than this to receive a chunk. A client that receives nothing for `connection.SEND_SECONDS_MAX`
 # is disconnected.
-# disconnected.
 PIECE_SECONDS_MAX = 30
-# Maximum interval between heartbeats, which contain the head number, in packed streams.
+# Maximum interval between heartbeats in packed streams, in seconds. A heartbeat contains the number of the head block.
 LIFE_SECONDS = 5
 TOO_SLOW = "the reader is too slow"
 
@@ -32,11 +31,15 @@ Turn = Callable[[], Awaitable[None]]
 
 
 class BadQuery(Exception):
-    """Raised for an invalid query of a stream. The message names the field."""
+    """Raised for an invalid query string of a stream. The message names the parameter."""
 
 
 def read_query(query: bytes) -> tuple[int | None, bool, bool]:
-    """Return the first block (None: the next one), whether only irreversible blocks are requested, and whether in the packed form."""
+    """Parse the query string of a stream.
+
+    Return the number of the first block (None: the next block), whether only irreversible blocks are requested, and whether the packed form
+    is requested.
+    """
     if len(query) > QUERY_LENGTH_MAX:
         raise BadQuery(f"the query may have at most {QUERY_LENGTH_MAX} characters")
     first, irreversible, packed = None, False, False
@@ -61,7 +64,7 @@ def read_query(query: bytes) -> tuple[int | None, bool, bool]:
 async def block_lines(
     service: Service, push: Hub, address: str, turn: Turn, first: int, *, irreversible: bool, packed: bool
 ) -> AsyncGenerator[bytes]:
-    """Yield the chunks of a stream. The last line is sent when the stream ends, because the client is too slow or the node stops.
+    """Yield the chunks of a stream. When the stream ends, because the client is too slow or the node stops, the last line gives the reason.
 
     A packed stream begins with a header and has a heartbeat at least every LIFE_SECONDS. `turn` waits until the scheduler admits the next
     chunk.

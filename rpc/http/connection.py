@@ -1,5 +1,6 @@
 """A client connection: passes received bytes to its protocol handlers, sends replies, and limits how long a client can make the node wait.
-An exception ends only the connection in which it is raised.
+
+An exception on a connection ends only that connection.
 """
 
 import socket
@@ -17,15 +18,15 @@ from rpc.log import Log
 
 RECEIVE_SIZE = 1 << 16
 SEND_SIZE = 1 << 16
-# Chunks of up to this size in bytes are sent without a checkpoint, but at most this many in a row.
+# Chunks of up to this size in bytes are sent without a checkpoint, but at most this number of chunks in a row.
 SEND_AT_ONCE_SIZE, SENT_AT_ONCE_MAX = 1 << 12, 16
-# A client that receives nothing for this time is disconnected. Over longer periods it must receive SEND_RATE_MIN bytes per second.
+# A client that receives nothing for SEND_SECONDS_MAX is disconnected. Over longer periods it must receive SEND_RATE_MIN bytes per second.
 SEND_SECONDS_MAX = 60
 SEND_RATE_MIN = 10_000
 CLOSE_SECONDS_MAX = 2
 # An idle connection may be closed early by up to 1/IDLE_DIVISOR of the idle timeout.
 IDLE_DIVISOR = 64
-# At most this many errors that end connections are logged per minute; the others are counted.
+# At most this many errors that end connections are logged per minute. The other errors are only counted.
 ENDED_LOGGED_MAX = 20
 ENDED_LOGGED_SECONDS = 60
 ERROR_LENGTH_MAX = 200
@@ -61,7 +62,7 @@ class ErrorLog:
 class Connection:
     """An accepted connection: its socket, its protocol handlers, and the cancel scope of all its tasks.
 
-    `abort` can be called from any task, and closes it at once. A connection is idle while it has no open request.
+    Any task can call `abort`, which closes the connection at once. A connection is idle while it has no open request.
     """
 
     def __init__(
@@ -121,7 +122,9 @@ class Connection:
             self._stream.socket.close()
 
     async def receive(self) -> bytes:
-        """Return the next bytes once the input scheduler admits them; b"" at the end of the input. Raises what trio streams raise."""
+        """Return the next bytes once the input scheduler admits them, or b"" at the end of the input. Raises the same errors as trio's
+        streams.
+        """
         try:
             # Doesn't use trio's stream, which would add a third to the time of a small request. This always contains a checkpoint.
             data = None
@@ -129,7 +132,7 @@ class Connection:
                 await self._wait_readable()
                 data = self._read_at_once()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            # Ending a connection is work, too, and a thousand connections can end at once.
+            # The end of a connection takes CPU time, too, and a thousand connections can end at the same time.
             await self._input_scheduler.wait(self._address)
             raise
         self._sent_at_once = 0
@@ -139,7 +142,7 @@ class Connection:
         return data
 
     def _read_at_once(self) -> bytes | None:
-        """Return the bytes that have arrived; None if there are none."""
+        """Return the bytes that have already arrived, or None if there are none."""
         try:
             return self._socket.recv(RECEIVE_SIZE)
         except BlockingIOError:
@@ -148,14 +151,16 @@ class Connection:
             raise trio.BrokenResourceError from error
 
     def _wait_readable(self) -> Awaitable[None]:
-        """Return an awaitable that waits for input. Not `async`, since another coroutine would slow down each switch to the task."""
+        """Return an awaitable that waits for input. The method isn't `async`, since another coroutine would slow down each switch to the
+        task.
+        """
         descriptor = self._socket.fileno()
         if descriptor < 0:
             raise trio.ClosedResourceError("it has been closed here")
         return trio.lowlevel.wait_readable(descriptor)
 
     async def wait_closed(self) -> None:
-        """Wait until the client disconnects. This isn't detected if unread input from the client precedes it."""
+        """Wait until the client disconnects. A disconnect isn't detected while earlier input from the client is unread."""
         try:
             await self._wait_readable()
         except trio.ClosedResourceError:
@@ -164,7 +169,7 @@ class Connection:
             await trio.sleep_forever()
 
     def is_disconnected(self) -> bool:
-        """Whether the client has disconnected, and all its input has been read."""
+        """Whether the client has disconnected and the node has read all of its input."""
         try:
             return not self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -173,11 +178,11 @@ class Connection:
             return True
 
     def fileno(self) -> int:
-        """Return the socket's file descriptor, -1 if it is closed."""
+        """Return the socket's file descriptor, or -1 if the socket is closed."""
         return self._socket.fileno()
 
     async def write(self, *pieces: bytes) -> None:
-        """Send bytes; small chunks without a checkpoint. Disconnect a client that receives too slowly."""
+        """Send bytes. Small chunks are sent without a checkpoint. Disconnect a client that receives too slowly."""
         for piece in pieces:
             rest = self.try_write(piece)
             if rest:
@@ -186,7 +191,8 @@ class Connection:
     def try_write(self, data: bytes) -> bytes:
         """Send as much of a small chunk as the operating system accepts without waiting. Return the rest.
 
-        No other task runs while the head and the body of a reply are sent, so the connection can't be evicted in the middle of a reply.
+        No other task runs while the head and the body of a reply are sent. The connection therefore can't be evicted in the middle of a
+        reply.
         """
         if len(data) > SEND_AT_ONCE_SIZE or self._sent_at_once >= SENT_AT_ONCE_MAX or self._sending.locked():
             return data
@@ -200,7 +206,7 @@ class Connection:
         return data[sent:]
 
     async def write_whole(self, *pieces: bytes) -> None:
-        """Send chunks without other output in between. Disconnect a client that receives too slowly."""
+        """Send several chunks, with no other output between them. Disconnect a client that receives too slowly."""
         try:
             self._sending.acquire_nowait()
         except trio.WouldBlock:
@@ -235,7 +241,7 @@ class Connection:
             self.scope.deadline = self._idle_since + self._idle_seconds_max if is_idle else float("inf")
 
     def start_close_timeout(self) -> None:
-        """Allow CLOSE_SECONDS_MAX for the remaining work, after the client has closed its output."""
+        """Allow CLOSE_SECONDS_MAX for the remaining work after the client has closed its output."""
         self._is_input_closed = True
         self.scope.deadline = trio.current_time() + CLOSE_SECONDS_MAX
 
@@ -245,11 +251,11 @@ class Connection:
         self.mark_idle(False)
 
     def begin_answer(self) -> None:
-        """Mark the connection as busy with a request that is answered at once. Its deadline isn't updated."""
+        """Mark the connection as busy with a request that is answered at once. The idle deadline isn't updated."""
         self._is_idle = False
 
     def end_answer(self, now: float) -> None:
-        """Mark the connection as idle since `now`, after a request that was answered at once."""
+        """Mark the connection as idle since `now`. Called after a request that was answered at once."""
         self._is_idle = True
         # Updating a deadline takes a tenth of a small request's time, so it is updated only if the difference matters.
         if self.is_ending or now - self._idle_since > self._idle_seconds_max / IDLE_DIVISOR:

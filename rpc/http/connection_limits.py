@@ -1,9 +1,9 @@
-"""Connection limits: how many connections, requests and WebSockets each client address uses, and which connection is evicted when a limit
-is reached.
+"""Limits the resources that each client address uses (connections, requests, WebSockets), and chooses which connection is evicted at a
+limit.
 
-Every resource has a total limit, part of which is reserved for programs on this machine, and a limit per address. At a limit, the oldest
-connection of the address with the largest usage is evicted, unless one of its requests is in progress. No client can therefore lock out
-others by holding resources.
+Every resource has a total limit, part of which is reserved for programs on this machine, and a limit per address. At a limit, the node
+evicts the least recently active connection of the address with the largest usage, unless a request on it is in progress. No client can
+therefore lock out others by holding resources.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,13 +16,13 @@ import trio
 from msgspec import Struct
 
 CONNECTIONS_MAX = 4096
-# Limits on WebSockets and on open requests, as fractions 1/n of the connections. The remaining connections can always be evicted.
+# Limits on WebSockets and on open requests, as fractions 1/n of the limit on connections. The remaining connections can always be evicted.
 WEBSOCKETS_DIVISOR, REQUESTS_DIVISOR = 4, 4
-# Limit on block streams, as a fraction 1/n of the connections; number of subscriptions per WebSocket, on average.
+# Limit on block streams, as a fraction 1/n of the limit on connections, and the average number of subscriptions per WebSocket.
 STREAMS_DIVISOR, SUBSCRIPTIONS_PER_WEBSOCKET = 16, 4
-# An address may use 1/ADDRESS_DIVISOR of a limit; 1/LOCAL_DIVISOR of it is reserved for loopback addresses.
+# An address may use 1/ADDRESS_DIVISOR of a limit, and 1/LOCAL_DIVISOR of each limit is reserved for loopback addresses.
 ADDRESS_DIVISOR, LOCAL_DIVISOR = 2, 8
-# A WebSocket can be evicted in favour of another one after this time without messages.
+# A WebSocket without messages for this time can be evicted in favour of another one.
 QUIET_SECONDS_MIN = 60
 # Size of the network that counts as one client, since a client with an IPv6 address usually has a whole /64.
 IPV6_PREFIX = 64
@@ -39,7 +39,7 @@ class ClientResource(IntEnum):
     STREAMS = 4
 
 
-# An int, since using an enumeration member takes nine times as long.
+# The values are integers, since using an enumeration member takes nine times as long.
 _REQUESTS = int(ClientResource.REQUESTS)
 # For these resources, a WebSocket is evicted only after QUIET_SECONDS_MIN without messages.
 _WEBSOCKET_RESOURCES = (ClientResource.SOCKETS, ClientResource.SUBSCRIPTIONS)
@@ -56,8 +56,8 @@ class ConnectionLimits(Struct, frozen=True):
 
 
 class ClientUsage:
-    """Usage of a client connection: its address, the resources it uses, the time of its last complete request or reply, and the number of
-    its requests in progress.
+    """What one client connection uses: its address, its resources, the time of its last complete request or reply, and the number of its
+    requests in progress.
     """
 
     def __init__(self, address: str, is_loopback: bool, abort: Callable[[], None]) -> None:
@@ -71,7 +71,7 @@ class ClientUsage:
 
 
 class ConnectionLimiter:
-    """Limits the resources of all connections. Each address's connections are in order of their last activity."""
+    """Limits the resources of all connections. The connections of each address are ordered by their last activity."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = [limits.connections, limits.requests, limits.sockets, limits.subscriptions, limits.streams]
@@ -86,7 +86,7 @@ class ConnectionLimiter:
         return {kind.name.lower(): (self._used[kind], self._limits[kind]) for kind in ClientResource}
 
     def register(self, host: str, abort: Callable[[], None]) -> ClientUsage | None:
-        """Register a connection from an address; `abort` closes it at once. Return None if no connection can be evicted for it."""
+        """Register a connection from an address. `abort` closes it. Return None if a limit is reached and nothing can be evicted."""
         address, is_loopback = address_of(host)
         usage = ClientUsage(address, is_loopback, abort)
         if not self.acquire(usage, ClientResource.CONNECTIONS):
@@ -108,7 +108,7 @@ class ConnectionLimiter:
             self._used_by.pop(usage.address, None)
 
     def acquire(self, usage: ClientUsage, kind: ClientResource, amount: int = 1) -> bool:
-        """Acquire a resource for a connection, evicting others if necessary. Return whether that succeeded."""
+        """Acquire a resource for a connection, and evict others if necessary. Return whether the resource was acquired."""
         if usage.is_gone:
             return False
         while (address := self._exceeded_limit(usage, kind, amount)) is not None:
@@ -128,7 +128,7 @@ class ConnectionLimiter:
 
     @contextmanager
     def request_in_progress(self, usage: ClientUsage) -> Iterator[None]:
-        """Context manager that counts a request as open and in progress. `has_room` must have returned True."""
+        """Context manager that counts a request as open and in progress. Enter it only after `has_room` has returned True."""
         self._add(usage, ClientResource.REQUESTS, 1)
         usage.requests_in_progress += 1
         try:
@@ -159,7 +159,7 @@ class ConnectionLimiter:
         of_address[kind] += amount
 
     def _exceeded_limit(self, usage: ClientUsage, kind: ClientResource, amount: int) -> str | None:
-        """Return the address from which to evict a connection so that this one can have more; None if no limit is exceeded."""
+        """Return the address of which a connection must be evicted before this one can use more, or None if everything fits."""
         of_address = self._used_by.get(usage.address)
         if of_address is not None and of_address[kind] + amount > self._address_limits[kind]:
             return usage.address
@@ -172,7 +172,7 @@ class ConnectionLimiter:
         )
 
     def _eviction_candidate(self, address: str, kind: ClientResource, newcomer: ClientUsage) -> ClientUsage | None:
-        """Return the least recently active connection of an address that can be evicted; None if there is none."""
+        """Return the least recently active connection of an address that can be evicted, or None if there is none."""
         quiet_since = trio.current_time() - QUIET_SECONDS_MIN
         for usage in self._connections.get(address, {}):
             if usage is newcomer or usage.requests_in_progress or not usage.used[kind]:
@@ -199,7 +199,10 @@ def limits_for(connections: int = CONNECTIONS_MAX) -> ConnectionLimits:
 
 @lru_cache(ADDRESSES_KEPT_MAX)
 def address_of(host: str) -> tuple[str, bool]:
-    """Return a client's limit key (its IPv4 address or the /64 of its IPv6 address), and whether it is a loopback address."""
+    """Return the key by which a client is limited, and whether the client's address is a loopback address.
+
+    The key is the IPv4 address, or the /64 network of the IPv6 address.
+    """
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:

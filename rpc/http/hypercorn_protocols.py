@@ -1,8 +1,8 @@
-"""Hypercorn's protocols, with a check that refuses requests that hypercorn's handlers can't process.
+"""Hypercorn's protocols, with checks that refuse requests that hypercorn's handlers can't process.
 
 A request for a WebSocket raises `UpgradeRequest` and isn't passed to hypercorn. WebSockets are accepted without extensions, since a
-compressed message can expand a thousandfold. Upgrades to HTTP/2, which RFC 9113 §3.1 dropped, are ignored: such requests are answered over
-HTTP/1.1. WebSockets over HTTP/2 are not supported.
+compressed message can expand a thousandfold. Requests to upgrade to HTTP/2, which RFC 9113 §3.1 dropped, are answered over HTTP/1.1.
+WebSockets over HTTP/2 are not supported.
 """
 
 import re
@@ -30,7 +30,7 @@ from rpc.http.websocket.handshake import UpgradeRequest, asks, is_valid
 # Opening and resetting a stream is cheap for the client, but not for the node. At most half of the streams, and this many more, may be
 # reset.
 RESETS_MAX = 50
-# Number of HTTP/2 bytes to handle without a checkpoint, since many frames are requests.
+# Number of HTTP/2 bytes to handle without a checkpoint. The limit is needed because a few bytes can contain many requests.
 FRAMES_SIZE = 1 << 9
 HEADER_LIST_SIZE_MAX = 1 << 16
 STREAMS_MAX = 100
@@ -74,7 +74,7 @@ class HypercornProtocol:
     async def handle(self, event: Event) -> None:
         """Handle received bytes or the end of the input.
 
-        Raises: ClientEnded for a violation that hypercorn would tolerate; UpgradeRequest if the connection continues as a WebSocket.
+        Raises ClientEnded for a protocol violation that hypercorn would tolerate, and UpgradeRequest if the connection becomes a WebSocket.
         """
         if isinstance(event, RawData) and isinstance(self._spoken, H2Protocol):
             await self._handle_frames(self._spoken, event.data)
@@ -85,7 +85,7 @@ class HypercornProtocol:
             await self._continue_in_http2(assumed.data)
 
     async def _handle_frames(self, spoken: H2Protocol, data: bytes) -> None:
-        """Handle HTTP/2 frames in chunks of bytes with checkpoints in between, since frames can be tiny and numerous."""
+        """Handle HTTP/2 frames in chunks of bytes, with checkpoints in between, since there can be thousands of tiny frames."""
         for start in range(0, len(data) or 1, FRAMES_SIZE):
             if start:
                 await trio.lowlevel.checkpoint()
@@ -108,7 +108,9 @@ class HypercornProtocol:
 
 
 class _Requests:
-    """Wrapper of h11's connection for hypercorn. Requests that hypercorn can't process become client errors."""
+    """Wrapper of h11's connection for hypercorn. For a request that hypercorn can't process, it raises h11's error for invalid client
+    input.
+    """
 
     def __init__(self, head_size_max: int, is_http2: bool) -> None:
         self._connection = h11.Connection(h11.SERVER, max_incomplete_event_size=head_size_max)
@@ -140,9 +142,9 @@ class _Requests:
         return self._checked(event) if type(event) is h11.Request else event
 
     def _checked(self, request: h11.Request) -> h11.Request:
-        """Return a request that hypercorn can process.
+        """Return the request in a form that hypercorn can process.
 
-        Raises: RemoteProtocolError if the request is refused; UpgradeRequest if it asks for a WebSocket.
+        Raises RemoteProtocolError if the request is refused, and UpgradeRequest if it asks for a WebSocket.
         """
         if request.http_version >= b"2":
             if self._is_http2 and (request.method, request.target) == (b"PRI", b"*"):
@@ -186,7 +188,7 @@ def _without(request: h11.Request, dropped: frozenset[bytes]) -> h11.Request:
 
 
 class _Frames:
-    """Wrapper of h2's connection for hypercorn. Requests that hypercorn can't process are reset, and priorities are ignored."""
+    """Wrapper of h2's connection for hypercorn. A request that hypercorn can't process is reset. Priorities are ignored."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -216,7 +218,7 @@ class _Frames:
 
 
 class _Streams(dict[int, HTTPStream | WSStream]):
-    """The open streams of an HTTP/2 connection. Frames for closed streams are ignored."""
+    """The open streams of an HTTP/2 connection, as hypercorn accesses them. Events of closed streams are ignored."""
 
     def __missing__(self, stream_id: int) -> Any:
         return _GONE
@@ -224,7 +226,7 @@ class _Streams(dict[int, HTTPStream | WSStream]):
 
 class _Gone:
     async def handle(self, event: StreamEvent) -> None:
-        """Ignore an event of a closed stream."""
+        """Ignore an event of a stream that is already closed."""
 
 
 _GONE = _Gone()

@@ -1,7 +1,7 @@
 """Serves connections with hypercorn: all requests that the fast path doesn't handle, and the handshakes of WebSockets.
 
-Importing this module imports hypercorn, h11, h2 and wsproto. That takes a seventh of the time until the first reply, so `serve` imports it
-later.
+Importing this module imports hypercorn, h11, h2 and wsproto. That takes a seventh of the time from the node's start to its first reply, so
+`serve` imports the module later.
 """
 
 import logging
@@ -29,7 +29,7 @@ REQUESTS_PER_CONNECTION_MAX = 1_000_000_000
 
 
 def server_config(idle_seconds_max: float) -> Config:
-    """Return hypercorn's configuration: with limits, without an access log, with its errors in the log `http`."""
+    """Return hypercorn's configuration. It sets limits, has no access log, and sends hypercorn's errors to the log `http`."""
     config = Config()
     config.keep_alive_timeout = int(idle_seconds_max)
     config.keep_alive_max_requests = REQUESTS_PER_CONNECTION_MAX
@@ -40,7 +40,7 @@ def server_config(idle_seconds_max: float) -> Config:
 
 
 class HypercornServer:
-    """Serves connections of an ASGI app with hypercorn's protocols, and with the WebSocket server after an upgrade."""
+    """Serves connections with hypercorn's protocols and an ASGI app. After an upgrade, the WebSocket server continues."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class HypercornServer:
         self._input_scheduler, self._is_http2 = input_scheduler, is_http2
 
     async def end(self) -> None:
-        """Shut down gracefully: each further response announces that its connection closes."""
+        """Shut down gracefully: every response from now on announces that its connection closes."""
         await self._context.terminated.set()
 
     async def serve(self, connection: Connection, usage: ClientUsage, data: bytes, bugs: LogLimit) -> None:
@@ -80,7 +80,7 @@ class HypercornConnection:
         self._connection, self._protocol = connection, protocol
 
     async def run(self, usage: ClientUsage, input_scheduler: FairInputScheduler, data: bytes, bugs: LogLimit) -> UpgradeRequest | None:
-        """Serve the connection to its end; or return the request that upgrades it to a WebSocket."""
+        """Serve the connection to its end. If a request upgrades it to a WebSocket, return that request instead."""
         connection = self._connection
         state = ConnectionState(LifespanState({"usage": usage}))
         async with trio.open_nursery() as nursery:
@@ -91,7 +91,7 @@ class HypercornConnection:
             except UpgradeRequest as asked:
                 return asked
             finally:
-                # Hypercorn's tasks may wait forever.
+                # Hypercorn's tasks can wait forever.
                 connection.start_close_timeout()
             await self._protocol.handle(Closed())
         return None

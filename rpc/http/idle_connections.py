@@ -1,7 +1,7 @@
 """Accepted connections that have sent nothing yet, or whose first bytes are queued. Each costs a socket and a dict entry, but no task.
 
 The operating system has a short queue of connections to accept. If it is full, new connections are dropped, and clients retry a second
-later. Accepting a connection must therefore cost the node much less than opening it costs the client.
+later. Accepting a connection must therefore cost the node much less than it costs the client to open it.
 """
 
 import select
@@ -15,7 +15,7 @@ import trio
 from rpc.http.connection_limits import ClientUsage, ConnectionLimiter
 from rpc.http.input_scheduler import FairInputScheduler
 
-# Maximum number of ready connections to handle without a checkpoint.
+# Maximum number of connections with input to handle without a checkpoint.
 READY_AT_ONCE_MAX = 256
 # Number of bytes sufficient to recognise a request for a page.
 PEEK_SIZE = 64
@@ -27,7 +27,7 @@ _READABLE = select.EPOLLIN | select.EPOLLONESHOT
 
 
 class IdleConnection:
-    """An accepted connection without a task."""
+    """An accepted connection that has no task yet."""
 
     __slots__ = ("descriptor", "is_watched", "peer", "since", "sock", "usage")
 
@@ -43,13 +43,13 @@ Start = Callable[[IdleConnection, bytes], None]
 
 
 class IdleConnections:
-    """Holds new connections, and passes each with its first bytes to `start` once the scheduler admits it. Silent ones time out."""
+    """Holds new connections. Each is passed with its first bytes to `start` once the scheduler admits it. Silent connections time out."""
 
     def __init__(self, limiter: ConnectionLimiter, input_scheduler: FairInputScheduler, start: Start, silent_seconds_max: float) -> None:
         self._limiter, self._input_scheduler, self._start = limiter, input_scheduler, start
         self._silent_seconds_max = silent_seconds_max
         self._epoll = select.epoll()
-        # By file descriptor, oldest first. ConnectionLimiter limits their number.
+        # Idle connections by file descriptor, oldest first. ConnectionLimiter limits their number.
         self._connections: dict[int, IdleConnection] = {}
 
     def __len__(self) -> int:
@@ -85,7 +85,7 @@ class IdleConnections:
         self._epoll.close()
 
     async def _sweep(self) -> None:
-        """Periodically close connections that have been silent for too long."""
+        """Close connections that have been silent for too long. Runs periodically."""
         while True:
             await trio.sleep(SWEEP_SECONDS)
             latest = trio.current_time() - self._silent_seconds_max
@@ -135,7 +135,7 @@ class IdleConnections:
         self._drop(newcomer)
 
     def _drop(self, newcomer: IdleConnection) -> None:
-        """Close a connection that the limiter has already unregistered."""
+        """Close a connection after the limiter has unregistered it."""
         self._remove(newcomer)
         newcomer.sock.close()
         newcomer.usage.abort = _nothing  # break the reference cycle
@@ -148,4 +148,4 @@ class IdleConnections:
 
 
 def _nothing() -> None:
-    """Do nothing: replaces `abort` after the connection is closed."""
+    """Do nothing. Replaces `abort` of a connection that is closed."""

@@ -1,5 +1,6 @@
-"""Fair scheduling of client input. It keeps the iterations of the event loop short under any load, so that pages and blocks wait for only a
-few iterations. Notices to subscribers are scheduled in the same way.
+"""Fair scheduling of client input. It keeps the iterations of the event loop short under any load.
+
+Requests for pages and new blocks therefore wait for only a few iterations. Notices to subscribers are scheduled in the same way.
 """
 
 import time
@@ -14,7 +15,7 @@ RELEASED_MAX = 64
 
 
 class _Ticket:
-    """A queued input. It is skipped if `is_over` is set."""
+    """A queued input. `is_over` means that it is no longer needed and is skipped."""
 
     __slots__ = ("begin", "is_over")
 
@@ -24,8 +25,10 @@ class _Ticket:
 
 
 class FairInputScheduler(trio.abc.Instrument):
-    """Admits input at once if nothing is queued and the loop iteration has taken less than ITERATION_SECONDS_MAX; otherwise queues it,
-    round-robin by address.
+    """Admits client input, either at once or from a queue.
+
+    Input is admitted at once if nothing is queued and the current loop iteration has taken less than ITERATION_SECONDS_MAX. Other input is
+    queued, and admitted round-robin by address.
 
     Requests for pages have a separate queue with priority, but they get at most half of the slots. Pages therefore wait only for other
     pages.
@@ -43,7 +46,7 @@ class FairInputScheduler(trio.abc.Instrument):
         self._released = 1
 
     def after_io_wait(self, timeout: float) -> None:
-        """Note the start of a loop iteration."""
+        """Record the start of a loop iteration."""
         self._iteration_start = time.perf_counter()
 
     def is_for_page(self, data: bytes) -> bool:
@@ -51,7 +54,7 @@ class FairInputScheduler(trio.abc.Instrument):
         return data.startswith(self._starts)
 
     def is_page(self, path: str) -> bool:
-        """Whether the path is that of a page."""
+        """Whether the path is that of a page, for example /health."""
         return path in self._pages
 
     async def wait(self, address: str, *, is_page: bool = False) -> None:
@@ -74,7 +77,7 @@ class FairInputScheduler(trio.abc.Instrument):
             self._wait(address, begin, is_page)
 
     def is_open(self, is_page: bool) -> bool:
-        """Whether an input (with `is_page`, a request for a page) would be admitted immediately."""
+        """Whether an input would be admitted immediately. With `is_page`, the input is a request for a page."""
         waiting = self._waiting_for_pages if is_page else self._waiting
         return not waiting and time.perf_counter() - self._iteration_start < ITERATION_SECONDS_MAX
 
@@ -86,7 +89,7 @@ class FairInputScheduler(trio.abc.Instrument):
         return ticket
 
     async def run(self) -> None:
-        """Admit queued input, in numbers that adapt to the duration of the last loop iteration. Runs until it is cancelled."""
+        """Admit queued input until cancelled. The number of inputs per iteration adapts to the duration of the last iteration."""
         trio.lowlevel.add_instrument(self)
         try:
             while True:
@@ -105,12 +108,12 @@ class FairInputScheduler(trio.abc.Instrument):
         """Admit `count` queued inputs, pages first."""
         for_pages = count if not self._waiting else (count + 1) // 2
         count -= for_pages - _admit(self._waiting_for_pages, for_pages)
-        # At least one from each queue, so that both make progress.
+        # Admits at least one input from each queue, so that both queues make progress.
         _admit(self._waiting, max(1, count))
 
 
 def _admit(waiting: dict[str, deque[_Ticket]], count: int) -> int:
-    """Admit up to `count` queued inputs, round-robin by address. Return the unused remainder of `count`."""
+    """Admit up to `count` queued inputs, round-robin by address. Return how many more could have been admitted."""
     while count and waiting:
         address = next(iter(waiting))
         tickets = waiting.pop(address)

@@ -1,4 +1,4 @@
-"""Lazy values, for modules that are too slow to import at the start of the node."""
+"""Values that need modules which take too long to import while the node starts."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 class LazyValue(Generic[Value]):
-    """A value whose factory imports large modules. `get` creates it once, in a worker thread."""
+    """A value whose factory function imports large modules. `get` creates the value once, in a worker thread."""
 
     def __init__(self, make: Callable[[], Value]) -> None:
         self._make = make

@@ -1,4 +1,4 @@
-"""Accepts connections within the limits, and serves them until the node stops."""
+"""Accepts connections, up to the limits, and serves them until the node stops."""
 
 import errno
 import socket
@@ -12,12 +12,12 @@ from rpc.http.connection_limits import ClientUsage, ConnectionLimiter
 from rpc.http.idle_connections import IdleConnection, IdleConnections
 from rpc.http.input_scheduler import FairInputScheduler
 
-# Size of the accept queue; the operating system may allow less (net.core.somaxconn). The node accepts this many in about half a second.
+# Size of the accept queue. The operating system may allow less (net.core.somaxconn). The node accepts this number in about half a second.
 BACKLOG_MAX = 16_384
 GRACE_SECONDS_MAX = 3
-# Number of connections to accept without a checkpoint, which takes some 10 ms.
+# Number of connections to accept without a checkpoint. Accepting them takes some 10 ms.
 ACCEPTED_AT_ONCE_MAX = 256
-# Pause after the operating system has run out of descriptors or memory, in seconds.
+# Pause after the operating system has run out of file descriptors or memory, in seconds.
 FULL_SECONDS = 0.1
 # TCP keep-alive: seconds of silence before the first probe, and the number of unanswered probes after which the connection is closed.
 ALIVE_SECONDS, ALIVE_QUESTIONS_MAX = 60, 4
@@ -45,7 +45,7 @@ class Acceptor(Protocol):
         """The URLs to which clients can connect ("http://...")."""
 
     async def run(self, take: Take) -> None:
-        """Call `take` with each connection. Runs until it is cancelled."""
+        """Accept connections and pass each to `take`. Runs until it is cancelled."""
 
     def close(self) -> None:
         """Stop accepting connections."""
@@ -56,9 +56,9 @@ OpenAcceptor = Callable[[str, int], Acceptor]
 
 
 class Listener:
-    """Accepts connections at a host and a port, or at all `hosts` to which the name resolves and that this machine has.
+    """Accepts connections at a host and a port. If the host is a name, `hosts` are all addresses to which it resolves.
 
-    If `hand_off` returns True for a connection, it now belongs to another process.
+    Addresses that this machine doesn't have are skipped. If `hand_off` returns True for a connection, another process has taken it over.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Listener:
         self.addresses = [f"http://{address(*listener.getsockname()[:2])}" for listener in self._listeners]
 
     async def run(self, take: Take) -> None:
-        """Call `take` with each connection. Runs until it is cancelled."""
+        """Accept connections and pass each to `take`. Runs until it is cancelled."""
         hand_on = self._hand_off
 
         def take_or_hand_on(line: socket.socket, peer: Any) -> None:
@@ -96,8 +96,8 @@ async def listen(
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve connections with protocol handlers until cancelled or until `shutdown` returns. Open requests then have GRACE_SECONDS_MAX to
-    end.
+    """Serve connections with protocol handlers until cancelled, or until `shutdown` returns. Requests that are open then have
+    GRACE_SECONDS_MAX to finish.
 
     Reports the addresses ("http://...") once connections are accepted. Connections beyond the limits are closed at once.
     """
@@ -135,14 +135,14 @@ async def listen(
 
 
 def address(host: str, port: int) -> str:
-    """Format host and port as in a URL."""
+    """Format host and port in the form of a URL."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _listeners(hosts: Sequence[str], port: int) -> list[socket.socket]:
-    """Return a listening socket for each host that this machine has, all with the same port.
+    """Return a listening socket for each host address that this machine has. All sockets have the same port.
 
-    Raises: OSError if a host can't be bound, or if this machine has none of the hosts.
+    Raises OSError if an address can't be bound, or if this machine has none of them.
     """
     listeners: list[socket.socket] = []
     missing: OSError | None = None
@@ -164,10 +164,7 @@ def _listeners(hosts: Sequence[str], port: int) -> list[socket.socket]:
 
 
 def _listener(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Accepted connections inherit its options.
-
-    Raises: OSError.
-    """
+    """Return a listening socket. Accepted connections inherit its options. Raises OSError."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -183,7 +180,7 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 async def _accept(listener: socket.socket, take: Take) -> None:
-    """Accept connections, many at a time to keep the accept queue short. Runs until it is cancelled."""
+    """Accept connections until cancelled. Accepts many in a row, to keep the accept queue short."""
     while True:
         await trio.lowlevel.wait_readable(listener)
         for _ in range(ACCEPTED_AT_ONCE_MAX):

@@ -1,11 +1,11 @@
-"""Pages, for example /health: functions that return a complete response, and their cache."""
+"""Pages, for example /health. Each is a function that returns a complete response. Responses are cached."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
 
-# A page is cached for this multiple of the CPU time it took to build, so that page requests use at most a twentieth of the CPU.
+# A page is cached for this multiple of the CPU time that building it took. Requests for pages therefore use at most a twentieth of the CPU.
 PAGE_KEPT_TIMES = 20
 PAGE_KEPT_SECONDS_MAX = 1.0
 PAGE_VERBS = ("GET", "HEAD")
@@ -24,7 +24,7 @@ Pages = Mapping[str, Page]
 
 
 class CachedPage:
-    """A cached page. Its lifetime is PAGE_KEPT_TIMES the CPU time it took to build, at most PAGE_KEPT_SECONDS_MAX."""
+    """A cached page. It expires after PAGE_KEPT_TIMES the CPU time that building it took, at most after PAGE_KEPT_SECONDS_MAX."""
 
     def __init__(self, page: Callable[[], PageReply]) -> None:
         self._page = page

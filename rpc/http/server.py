@@ -1,7 +1,7 @@
-"""HTTP server of the JSON-RPC service: starts the protocol handlers, and loads the libraries that the first replies don't need.
+"""HTTP server of the JSON-RPC service. Starts the protocol handlers, and later loads the libraries that the first replies don't need.
 
-A connection begins on the fast path for calls. It continues in hypercorn from the first request that is not a plain call, and after a
-WebSocket handshake in the WebSocket server.
+A connection begins on the fast path for calls. From its first request that is not a plain call, hypercorn serves it. After a WebSocket
+handshake, the WebSocket server serves it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -47,11 +47,11 @@ async def serve(
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve at one address until cancelled or until `shutdown` returns. Open requests then have GRACE_SECONDS_MAX to end.
+    """Serve at one address until cancelled or until `shutdown` returns. Requests that are open then have GRACE_SECONDS_MAX to finish.
 
-    `pages` are the functions that answer GET, by path. `push` supplies notices and block streams, `limiter` (by default one with `bounds`)
-    limits clients, and `acceptor` opens the listening sockets. Without `has_fast_path`, for tests, hypercorn serves everything. Reports the
-    addresses ("http://...") once connections are accepted. Port 0 means any free port.
+    `pages` maps paths to the functions that answer GET requests. `push` supplies notices and block streams. `limiter` limits clients
+    (default: a limiter with `bounds`). `acceptor` opens the listening sockets. Without `has_fast_path`, hypercorn serves everything; this
+    is for tests. Reports the addresses ("http://...") once connections are accepted. Port 0 means any free port.
     """
     limiter = limiter or ConnectionLimiter(bounds or limits_for())
     input_scheduler = FairInputScheduler(pages)
@@ -74,8 +74,8 @@ async def serve(
         nursery.start_soon(fast_path.run)
         addresses: list[str] = await nursery.start(_until_done, start, nursery.cancel_scope)
         task_status.started(addresses)
-        # In threads, since each import takes a tenth of a second; before the libraries are needed, since importing takes longer on a busy
-        # node; but after the first requests have been answered.
+        # The libraries are loaded in threads, since each import takes a tenth of a second. They are loaded after the first requests have
+        # been answered, but before they are needed, since an import takes longer on a busy node.
         await trio.sleep(LOADED_SECONDS)
         await hypercorn.load()
         await asgi_app.load()
@@ -104,11 +104,11 @@ class HypercornFallback:
         )
 
     async def __call__(self, accepted: Connection, usage: ClientUsage, data: bytes, bugs: LogLimit) -> None:
-        """Serve a connection, as described for `ProtocolHandler`."""
+        """Serve a connection. See `ProtocolHandler`."""
         server = self._server.value or await self.load()
         await server.serve(accepted, usage, data, bugs)
 
     async def end(self) -> None:
-        """Shut down gracefully: open requests are the last on their connections."""
+        """Shut down gracefully: each open request becomes the last on its connection."""
         if self._server.value is not None:
             await self._server.value.end()

@@ -1,6 +1,6 @@
-"""The tasks that hypercorn starts for a connection: one per request, with a queue of its events.
+"""The tasks that hypercorn starts for a connection: one per request, each with a queue of the request's events.
 
-Unlike hypercorn's queue, `ReceiveQueue` blocks neither for a request that has ended nor for the disconnect event.
+Unlike hypercorn's queue, `ReceiveQueue` never blocks on a request that has ended, and never blocks to add the disconnect event.
 """
 
 from collections import deque
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from hypercorn.config import Config
     from hypercorn.typing import AppWrapper
 
-# Maximum number of received body chunks that the request has not yet read.
+# Maximum number of received body chunks that wait to be read by the request.
 EVENTS_MAX = 10
-# At most this many unexpected errors are logged per minute with their traceback, since a client can repeat them.
+# At most this number of unexpected errors per minute are logged with their traceback, since a client can repeat them.
 BUGS_LOGGED_MAX = 10
 BUGS_LOGGED_SECONDS = 60
 
@@ -29,7 +29,7 @@ _log = Log("http")
 
 
 class LogLimit:
-    """Allows at most `count_max` log lines in `seconds`, and counts the suppressed ones."""
+    """Rate limit: allows at most `count_max` log lines in `seconds`, and counts the suppressed lines."""
 
     def __init__(self, count_max: int, seconds: float) -> None:
         self._count_max, self._seconds = count_max, seconds
@@ -38,7 +38,7 @@ class LogLimit:
         self.suppressed = 0
 
     def is_allowed(self) -> bool:
-        """Whether another line may be logged. If not, it is counted in `suppressed`."""
+        """Whether another line may be logged. If not, the line is counted in `suppressed`."""
         now = trio.current_time()
         if now - self._begun > self._seconds:
             self._begun, self._count = now, 0
@@ -49,7 +49,7 @@ class LogLimit:
         return True
 
     def pop_suppressed(self) -> dict[str, int]:
-        """Return the number of suppressed lines as a value for the next log line, and reset it."""
+        """Return the number of suppressed lines as a field for the next log line, and reset it."""
         value = {"others_not_logged": self.suppressed} if self.suppressed else {}
         self.suppressed = 0
         return value
@@ -65,7 +65,7 @@ class ReceiveQueue:
         self._is_closed = False
 
     async def put(self, event: AppEvent) -> None:
-        """Add an event. If the queue is full, wait, except for the disconnect event."""
+        """Add an event. If the queue is full, wait for space. The disconnect event never waits."""
         if self._is_closed:
             return
         self._events.append(event)
@@ -82,7 +82,7 @@ class ReceiveQueue:
         return self._events.popleft()
 
     def close(self) -> None:
-        """Drop all events, and ignore later ones."""
+        """Drop all queued events, and ignore later events."""
         self._is_closed = True
         self._events.clear()
         self._writers.unpark_all()
@@ -101,7 +101,9 @@ class ConnectionTasks:
     async def spawn_app(
         self, app: "AppWrapper", config: "Config", scope: Any, send: Callable[[Any], Awaitable[None]]
     ) -> Callable[[Any], Awaitable[None]]:
-        """Start a task for a request. Return the function to which its events are passed."""
+        """Start a task that runs the app for a request. Return the function with which the protocol passes the request's events to the
+        task.
+        """
         queue = ReceiveQueue()
         self._nursery.start_soon(self._run, app, scope, queue, send)
         return queue.put
@@ -131,10 +133,10 @@ def log_bug(limit: LogLimit, client: str, errors: BaseExceptionGroup[Exception])
 
 @contextmanager
 def frames_cleared() -> Iterator[None]:
-    """Context manager that clears the frames of an exception that leaves it.
+    """Context manager that clears the stack frames of an exception that leaves it.
 
-    Trio's nurseries leave exceptions of cancelled tasks in reference cycles. The frames in their tracebacks would keep requests and replies
-    in memory, beyond the memory limit, until the garbage collector runs.
+    Trio's nurseries leave exceptions of cancelled tasks in reference cycles. Until the garbage collector runs, the stack frames in their
+    tracebacks would keep requests and replies in memory that the memory limit no longer counts.
     """
     try:
         yield

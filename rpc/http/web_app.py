@@ -21,7 +21,7 @@ View = Callable[..., Awaitable[Response]]
 
 
 def web_app(service: Service, pages: Pages, files: LazyValue[dict[str, WebFile]], push: Hub | None, turn: Turn) -> QuartTrio:
-    """Return the app. `pages` are the functions of pages by path. `turn` waits until the next chunk of a stream may be made."""
+    """Return the app. `pages` maps paths to the functions of pages. `turn` waits until the scheduler admits the next chunk of a stream."""
     app = QuartTrio(__name__, static_folder=None)
     app.url_map.merge_slashes = False
     app.config["RESPONSE_TIMEOUT"] = None  # each event has a time limit
@@ -30,7 +30,7 @@ def web_app(service: Service, pages: Pages, files: LazyValue[dict[str, WebFile]]
 
     @app.after_request
     async def protect(reply: Response) -> Response:
-        """Add the headers of the explorer to a reply, except that of a page or a stream. Quart's own pages for errors have them too."""
+        """Add the explorer's security headers to a reply, except for pages and streams. Quart's own error pages have them, too."""
         if request.path not in pages and request.path != PATH:
             for name, value in HEADERS.items():
                 reply.headers.setdefault(name, value)
@@ -57,7 +57,7 @@ def _page_view(page: Page) -> View:
 
 
 def _file_view(files: LazyValue[dict[str, WebFile]]) -> View:
-    """Return the view function for the explorer's files. At "/" it returns the HTML page."""
+    """Return the view function for the explorer's files. For "/" it returns the HTML page."""
 
     async def view(_: str = "") -> Response:
         known = files.value or await files.get()

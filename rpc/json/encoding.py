@@ -10,7 +10,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encoded(value: Any) -> bytes:
-    """Encode a value as JSON. Surrogates, which represent bytes that aren't valid UTF-8, become U+FFFD."""
+    """Encode a value as JSON. Surrogates represent bytes that aren't valid UTF-8, and are replaced by U+FFFD."""
     try:
         return _encode(value)
     except UnicodeEncodeError:

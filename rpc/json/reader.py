@@ -16,36 +16,36 @@ from state.protocol.values.integers import INT64_MIN, UINT64_MAX
 
 BODY_SIZE_MAX = 32_000_000  # bytes
 DEPTH_MAX = 99
-# Maximum number of commas and brackets, including those in strings. A full block of the smallest operations has a third as many. Decoding
-# that many takes a few tenths of a second, during which no other request is answered.
+# Maximum number of commas and brackets, including those in strings. A full block of the smallest operations has a third of this number.
+# Decoding the maximum takes a few tenths of a second, during which no other request is answered.
 MARKS_MAX = 6_000_000
-# Limits for callers without local rights, who can't push blocks: sufficient for the largest transaction, or a batch of thousands of calls.
+# Limits for callers without local rights, who can't push blocks. They allow the largest transaction, or a batch of thousands of calls.
 REMOTE_SIZE_MAX = 4_000_000  # bytes
 REMOTE_MARKS_MAX = 200_000
 
-# Estimated memory of an object, and of a member or array, in bytes.
+# Estimated memory of an object, and of each member of an object or element of an array, in bytes.
 OBJECT_SIZE, MEMBER_SIZE = 200, 80
 
-# Limits for an array in a refusal's message.
+# Limits for an array that the message of a refusal contains.
 SHOWN_MEMBERS_MAX = 1000
 SHOWN_SIZE_MAX = 4096  # characters
 
 NO_UTF8 = "The request is not valid UTF-8"
 LONG_DIGITS = 19
 _BLANK = b" \t\r\n"
-# Translates all digits to zeros, so that a long number is found as a run of zeros. A regular expression would take eight times as long.
+# Translates all digits to zeros. A long number can then be found as a run of zeros. A regular expression would take eight times as long.
 _DIGITS_AS_ZEROS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
 _LONG_NUMBER = b"0" * LONG_DIGITS
-# msgspec's error for bytes after the value. The number is their position plus one.
+# msgspec's error for bytes after the value. The number in it is the position of the first such byte, counted from 1.
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)\Z")
 _skip = msgspec.json.Decoder(msgspec.Raw).decode
 _too_deep = DEPTH_MAX.__lt__
 
 
 def _real(text: str) -> float:
-    """Return a real number as msgspec does, which takes twenty times as long for those near the ends of the range.
+    """Parse a real number with the same result as msgspec, which takes twenty times as long for very large and very small numbers.
 
-    Raises: ValueError, with msgspec's message, if it is out of range.
+    Raises ValueError with msgspec's message if the number is out of range.
     """
     value = float(text)
     if isinf(value):
@@ -57,10 +57,7 @@ _decode = msgspec.json.Decoder(float_hook=_real).decode
 
 
 def read_json(body: bytes, is_local: bool = True) -> Any:
-    """Decode the first JSON value in a body.
-
-    Raises: ChainError if there is no valid value.
-    """
+    """Decode the first JSON value in a body. Raises ChainError if there is no valid value."""
     if len(body) > REMOTE_MARKS_MAX:
         check_marks(body, size_limits(body, is_local))
     check_depth(body)
@@ -84,7 +81,7 @@ def size_max(is_local: bool) -> int:
 
 
 def values_size(body: bytes) -> int:
-    """Estimate the memory of a body's decoded values, in bytes. Even the worst bodies need only a little more.
+    """Estimate the memory of a body's decoded values, in bytes. Even the worst bodies need only a little more than this.
 
     In a string with a character beyond the basic multilingual plane, every character takes four bytes.
     """
@@ -93,10 +90,7 @@ def values_size(body: bytes) -> int:
 
 
 def size_limits(body: bytes, is_local: bool) -> int:
-    """Return the maximum number of commas and brackets for a body.
-
-    Raises: Refused if the body has more bytes than its sender may send.
-    """
+    """Return the maximum number of commas and brackets for a body. Raises Refused if the body has more bytes than its sender may send."""
     if is_local:
         return MARKS_MAX
     check_size(body)
@@ -110,7 +104,7 @@ def check_size(body: bytes) -> None:
 
 
 def check_marks(body: bytes, marks_max: int) -> None:
-    """Refuse a body that has more than `marks_max` commas and brackets, before decoding it."""
+    """Refuse a body that has more than `marks_max` commas and brackets. This is checked before the body is decoded."""
     if len(body) > marks_max:
         require(count_marks(body) <= marks_max, "The request holds too many values", condition=f"commas + brackets <= {marks_max}")
 
@@ -129,12 +123,12 @@ def check_depth(body: bytes) -> None:
 
 
 def _require_depth(is_met: bool) -> None:
-    """Refuse a body that is nested too deep, unless the limit is met."""
+    """Refuse a body that is nested too deeply, unless `is_met` is true."""
     require(is_met, "object graph too deep", condition="open_object < 100 && open_array < 100")
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether a value is nested too deep for recursive functions, which closing brackets inside strings hide from `check_depth`."""
+    """Whether a value is nested too deeply for recursive functions. Closing brackets inside strings can hide this from `check_depth`."""
     level: list[Any] = [[value]]
     for _ in range(2 * DEPTH_MAX + 1):  # arrays and objects
         members = chain.from_iterable(value.values() if type(value) is dict else value for value in level)
@@ -145,14 +139,14 @@ def _is_deep(value: Any) -> bool:
 
 
 def _steps(body: bytes, start: int, end: int) -> memoryview:
-    """Return the bracket steps in order: 1 for each opening bracket, -1 for each closing bracket."""
+    """Return 1 for each opening bracket and -1 for each closing bracket, in the order of the body."""
     others = bytes(byte for byte in range(256) if byte not in (start, end))
     steps = bytes.maketrans(bytes((start, end)), b"\x01\xff")
     return memoryview(body.translate(steps, others)).cast("b")
 
 
 def _first_value(body: bytes) -> bytes:
-    """Return a body without the bytes after its first value; unchanged if that value is malformed. Skipping values takes 0.5 ms per MB."""
+    """Cut off the bytes after a body's first value. A body whose first value is malformed is returned unchanged. Takes 0.5 ms per MB."""
     try:
         _skip(body)
     except msgspec.DecodeError as error:
@@ -162,20 +156,23 @@ def _first_value(body: bytes) -> bytes:
 
 
 def _refusal(body: bytes, error: Exception) -> ChainError:
-    """Return the refusal of a body whose first value can't be decoded because of `error`."""
+    """Return the error for a body whose first value can't be decoded because of `error`."""
     if not body.strip(_BLANK):
         return EndOfFile("stringstream")
     return ParseError(NO_UTF8) if isinstance(error, UnicodeError) else ParseError("${reason}", reason=str(error))
 
 
 def _may_hold_long_number(body: bytes) -> bool:
-    """Whether a body contains a run of digits, in a string or not, that is long enough for an integer of more than 64 bits."""
+    """Whether a body contains enough digits in a row for an integer of more than 64 bits. Digits in strings count, too."""
     return _LONG_NUMBER in body.translate(_DIGITS_AS_ZEROS)
 
 
 def _unreadable_integer(value: Any) -> ParseError | None:
-    """Return the refusal of the first integer that fits no 64-bit type, with the enclosing values as in the reference. None if all fit."""
-    # The current path, outermost value first: each array or object, its members, and the index of the next member.
+    """Find the first integer that doesn't fit any 64-bit type. Return its error, or None if all integers fit.
+
+    As in the reference, the error describes the values that enclose the integer.
+    """
+    # The path to the current value, outermost first. Each entry is an array or object, its elements, and the index of the next element.
     path: list[tuple[Any, list[Any], int]] = [([value], [value], 0)]
     while path:
         value, members, begin = path.pop()
@@ -194,12 +191,12 @@ def _unreadable_integer(value: Any) -> ParseError | None:
 
 
 def _no_integer(value: int) -> ParseError:
-    """Return the refusal of an integer that fits no 64-bit type."""
+    """Return the error for an integer that doesn't fit any 64-bit type."""
     return ParseError("Couldn't parse uint64_t" if value > 0 else "Couldn't parse int64_t")
 
 
 def _error_position(error: ParseError, value: Any, before: list[Any]) -> None:
-    """Add to a refusal that the value is in an object, or in an array after the members `before`."""
+    """Add the position of the refused value to its error: in an object, or in an array after the elements `before`."""
     if type(value) is list:
         error.frames.append(("Attempting to parse array ${array}", {"array": ReadSoFar(before)}))
     else:
@@ -207,9 +204,9 @@ def _error_position(error: ParseError, value: Any, before: list[Any]) -> None:
 
 
 class ReadSoFar(list[Any]):
-    """The elements of an array before the refused one, formatted as the reference prints JSON.
+    """The elements of an array that precede the refused one, formatted as the reference prints JSON.
 
-    The result is empty if it would exceed SHOWN_SIZE_MAX; the reference prints it in full.
+    If their text would exceed SHOWN_SIZE_MAX, the list is empty; the reference prints them in full.
     """
 
     def __init__(self, members: list[Any]) -> None:
@@ -223,7 +220,7 @@ class ReadSoFar(list[Any]):
 
 
 def _is_longer(members: list[Any], size: int) -> bool:
-    """Whether the JSON of these members certainly has more than `size` characters. Examines no more members than necessary."""
+    """Whether the JSON text of these members certainly exceeds `size` characters. Stops as soon as the answer is known."""
     rest = [members]
     while rest and size >= 0:
         some = rest.pop()

@@ -1,1 +1,1 @@
-"""JSON-RPC: calls the methods that requests name, and schedules the replies."""
+"""JSON-RPC: parses requests, calls the methods that they name, and schedules the replies."""

@@ -1,7 +1,9 @@
-"""Limits the work that the node does on refused calls of a client. Units of work spent on refusals fill a leaky bucket of the client's
-address. A client that has used up its allowance is refused without any work for a while.
+"""Limits the work that the node does for a client's refused calls.
 
-Callers with local rights have no allowance. Only the work of each single transaction or call is limited.
+The work of a refused call is measured in units, which fill a leaky bucket of the client's address. When the bucket is full, further calls
+from that address are refused without any work, until enough units have drained.
+
+Callers with local rights have no such allowance. For them, only the work of each single transaction or call is limited.
 """
 
 from collections import Counter
@@ -16,15 +18,16 @@ from rpc.jsonrpc.scheduler import Stopwatch
 from rpc.log import Log
 from state.protocol.work import LOCAL_UNITS_MAX, UNITS_MAX, TooMuchWork
 
-# Units of refused work allowed per address, and units that drain from its bucket each second.
+# Units of refused work that an address may use, and units that drain from its bucket each second.
 ALLOWANCE_UNITS, FORGIVEN_PER_SECOND = 20_000, 1_000
-# The last refusal may take more units than remain. This debt drains at the same rate; debt above this limit is dropped.
+# The last refusal can take more units than remain. This debt drains at the same rate. The part above this maximum is dropped.
 DEBT_UNITS_MAX = 20_000
-# An address with fewer remaining units is refused without work until this many have drained.
+# An address with fewer remaining units is refused without work until it has this number again.
 LEFT_UNITS_MIN = 1_000
-# Units that a read may take even while its address is refused.
+# Units that a read may take even while transactions from its address are refused.
 CALL_UNITS_MIN = 100
-# Parsing, explaining and recording a refused transaction isn't measured. These units are charged per transaction, and per number of bytes.
+# The work of parsing, explaining and recording a refused transaction isn't measured. For it, REFUSAL_UNITS are charged per transaction, and
+# one unit per BYTES_PER_UNIT.
 REFUSAL_UNITS, BYTES_PER_UNIT = 30, 100
 # An IPv6 /48 contains 65,536 client addresses (/64). An eighth of the refused work of each address is also charged to its /48.
 NETWORK_BITS, NETWORK_DIVISOR = 48, 8
@@ -32,14 +35,14 @@ NETWORK_BITS, NETWORK_DIVISOR = 48, 8
 ADDRESSES_MAX, FORGOTTEN = 10_000, 1_000
 # Minimum interval between log lines about the same address.
 REPORT_SECONDS = 60
-# Kind of work for refusals that name no kind.
+# Kind of work that is recorded for a refusal that names no kind.
 ANY_KIND = "any"
 
 _log = Log("rpc")
 
 
 class _Bucket(Struct, eq=False):
-    """Bucket of an address: the times when it will be empty and of its last log line, in seconds of the stopwatch."""
+    """Bucket of an address: the time when it will be empty, and the time of its last log line, in seconds of the stopwatch."""
 
     empty_at: float
     reported_at: float = -REPORT_SECONDS
@@ -48,7 +51,7 @@ class _Bucket(Struct, eq=False):
 class Allowances:
     """The allowances of all addresses. `refused` counts the units of refused work of all callers, by kind and reason.
 
-    A warning is logged when an address has used up its allowance, at most every REPORT_SECONDS per address.
+    When an address has used up its allowance, a warning is logged, at most every REPORT_SECONDS per address.
     """
 
     def __init__(self, stopwatch: Stopwatch) -> None:
@@ -63,12 +66,12 @@ class Allowances:
         return sum(_left(bucket, now) < UNITS_MAX for bucket in self._buckets.values())
 
     def is_used_up(self, caller: Caller) -> bool:
-        """Whether transactions of a caller are currently refused without work."""
+        """Whether the transactions of a caller are currently refused without any work."""
         return self._limit(caller) < LEFT_UNITS_MIN
 
     def units_max(self, caller: Caller) -> int:
-        """Return the number of units that a transaction of a caller may take now. Raises: RefusedTooOften if the allowance is used up."""
-        # The usual case, without a bucket, is inlined here.
+        """Return the number of units that a caller's transaction may take now. Raises RefusedTooOften if the allowance is used up."""
+        # The usual case is inlined here: the address has no bucket.
         if not caller.why_not_local:
             return LOCAL_UNITS_MAX
         if self._buckets.keys().isdisjoint(charged(caller.address)):
@@ -79,7 +82,7 @@ class Allowances:
         return left
 
     def call_units_max(self, caller: Caller) -> int:
-        """Return the number of units that a call of a caller may take now."""
+        """Return the number of units that a caller's call may take now."""
         if not caller.why_not_local:
             return LOCAL_UNITS_MAX
         if self._buckets.keys().isdisjoint(charged(caller.address)):
@@ -88,9 +91,9 @@ class Allowances:
         return CALL_UNITS_MIN if left < LEFT_UNITS_MIN else left
 
     def charge(self, caller: Caller, units: int, error: Exception) -> None:
-        """Charge a caller the units spent on a refused transaction or call."""
+        """Charge a caller the units that were spent on a refused transaction or call."""
         rest = units
-        # Work is counted before it is done, so the kinds can add up to more units than were spent.
+        # Work is counted before it is done, so the sum over all kinds can exceed the units that were spent.
         for kind, named in error.kinds.items() if isinstance(error, TooMuchWork) else ():
             self.refused[kind, type(error).__name__] += min(named, rest)
             rest -= min(named, rest)
@@ -121,14 +124,14 @@ class Allowances:
         return min([UNITS_MAX, *found])
 
     def _drop_buckets(self) -> None:
-        """Drop the buckets that are, or will be, empty first."""
+        """Drop the buckets that are empty, or that will be empty first."""
         for address in sorted(self._buckets, key=lambda address: self._buckets[address].empty_at)[:FORGOTTEN]:
             del self._buckets[address]
 
 
 @lru_cache(ADDRESSES_MAX)
 def charged(address: str) -> dict[str, int]:
-    """Return the keys of the buckets to which an address's refused work is charged, each with the divisor for the units."""
+    """Return the buckets to which an address's refused work is charged, as a dict from bucket key to the divisor of the charged units."""
     if not address.endswith("/64"):
         return {address: 1}
     network = IPv6Network(address).supernet(new_prefix=NETWORK_BITS)

@@ -1,4 +1,4 @@
-"""JSON-RPC batches. The calls of a batch run one after another, with other requests in between. Their replies are sent together."""
+"""JSON-RPC batches. The calls of a batch run one after another, and other requests can run between them. The replies are sent together."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -13,7 +13,7 @@ from rpc.jsonrpc.prefetch import BATCH_MIN, MEMBERS_MAX, BroadcastPrefetcher
 from rpc.jsonrpc.scheduler import ReplyScheduler, Stopwatch
 from state.protocol.errors import Refused
 
-# Clients send batches of tens of calls, indexers of some hundreds. Refusing this many calls takes 0.1 s and 2 MB.
+# Most clients send batches of tens of calls, and indexers send some hundreds. Refusing this number of calls takes 0.1 s and 2 MB.
 BATCH_MEMBERS_MAX = 5_000
 BATCH_REPLY_SIZE_MAX, LOCAL_BATCH_REPLY_SIZE_MAX = 32_000_000, 256_000_000  # bytes; the total size of a batch's replies
 
@@ -21,7 +21,7 @@ Reply = bytes | Awaitable[bytes]
 
 
 class BatchRunner(Struct, frozen=True):
-    """Answers batches. `answer_one` returns the reply to one request of a caller, `refuse` the reply to a refused batch."""
+    """Answers batches. `answer_one` returns the reply to one request of a caller, and `refuse` returns the reply to a refused batch."""
 
     answer_one: Callable[[Any, Caller, bool], Reply]
     refuse: Callable[[Exception], bytes]
@@ -32,7 +32,9 @@ class BatchRunner(Struct, frozen=True):
     prefetcher: BroadcastPrefetcher | None
 
     async def answer(self, requests: list[Any], caller: Caller) -> bytes:
-        """Return the replies to a batch, in request order, as one array. Without local rights, they count towards the memory limit."""
+        """Return the replies to a batch as one array, in request order. For a caller without local rights, they count towards the memory
+        limit.
+        """
         try:
             with self.memory.reserve(caller) as held:
                 return await self._answers(requests, caller, held)
@@ -45,11 +47,12 @@ class BatchRunner(Struct, frozen=True):
         for place, request in enumerate(requests):
             if prefetcher is not None and place % MEMBERS_MAX == 0 and not self.allowances.is_used_up(caller):
                 await self.scheduler.run(partial(prefetcher.prefetch, requests[place : place + MEMBERS_MAX]), caller.queue)
-            # Removed one by one, since freeing the values of all requests at once would take long.
+            # Requests are removed one by one, since freeing the values of all of them at once would take long.
             requests[place] = None
             reply = await self.scheduler.run(partial(self.answer_one, request, caller, True), caller.queue)
             if not isinstance(reply, bytes):
-                # The call may not wait at all, for example if a broadcast is refused at once and explained for 30 ms, so its time counts.
+                # The time of the call counts, because it can take long without waiting. For example, a broadcast can be refused at once and
+                # explained for 30 ms.
                 start = self.stopwatch()
                 reply = await reply
                 await self.scheduler.charge(self.stopwatch() - start)

@@ -1,6 +1,7 @@
 """The JSON-RPC service: takes the bytes of a request and returns the bytes of its reply. Independent of the transport.
 
-A call runs without a checkpoint from reading the state to encoding the reply, so that every reply is consistent. Source: rpc-api.md §1.
+A call runs without a checkpoint from its first read of the state until its reply is encoded. Every reply is therefore consistent. Source:
+rpc-api.md §1.
 """
 
 import time
@@ -43,26 +44,31 @@ from state.store.lazy.incremental import NotReady, ReadMode
 
 # Larger bodies are decoded one at a time, so that other requests wait for at most one of them. Decoding a body of this size takes some ms.
 LARGE_SIZE_MIN = 250_000  # bytes
-# Larger bodies are refused undecoded if the client's allowance of refused work is used up.
+# Larger bodies are refused without decoding if the client's allowance of refused work is used up.
 UNREAD_SIZE_MIN = 50_000  # bytes
-# Maximum number of repetitions of a call that needs preparatory sorting. After these it sorts in one go, since it could be NotReady
-# forever.
+# How often a call is repeated after preparatory sorting. After that, the call sorts everything at once, since it could otherwise be
+# NotReady forever.
 PREPARED_AGAIN_MAX = 100
 NO_SESSION = "this needs a WebSocket"
 
 
 def ignore_call(name: str, seconds: float, error: Exception | None) -> None:
-    """Do nothing: the default of `observe`."""
+    """Do nothing. This is the default of `observe`."""
 
 
 class Service:
-    """Serves methods in the spelling of one chain. Their context objects (`state`, `processor`, ...) are passed by name.
+    """Serves the methods of one chain, with that chain's names and symbols. The methods' context objects (`state`, `processor`, ...) are
+    passed as keyword arguments.
 
-    `plugins` are the enabled plugins; None means all. `withheld` is the reason why `loopback_only` methods are not served at all; "" serves
-    them to callers with local rights. `service`, `wire` and `spec` are context objects, too. `observe` is called after each request,
-    `foresee` with the transactions that a batch will broadcast. `read_mode` is that of the state, for incremental reads. `work` counts the
-    work of calls, `allowances` limits the refused work of clients, and `memory` the memory of their requests. If another process owns the
-    chain, `elsewhere` forwards calls that need the owner. While the `gate` is closed, no call reads the chain.
+    * `plugins`: the enabled plugins; None means all.
+    * `withheld`: the reason why `loopback_only` methods are not served at all. If it is "", callers with local rights can use them.
+    * `service`, `wire`, `spec`: always available as context objects.
+    * `observe`: called after each request.
+    * `foresee`: called with the transactions that a batch will broadcast.
+    * `read_mode`: the read mode of the state, for incremental reads.
+    * `work`: counts the work of calls. `allowances` limits the refused work of clients, and `memory` the memory of their requests.
+    * `elsewhere`: forwards calls that need the chain's owner, if that is another process.
+    * `gate`: while it is closed, no call reads the chain.
     """
 
     def __init__(
@@ -107,14 +113,16 @@ class Service:
         return self._scheduler.is_free
 
     async def in_turn(self, work: Callable[[], Value], address: str = "") -> Value:
-        """Run other work of about a reply's duration, scheduled like a request of this address. Return its result."""
+        """Run `work` when an equally timed request of this address would run, and return its result. It should take about as long as a
+        reply.
+        """
         return await self._scheduler.run(work, address)
 
     async def answer_in_turn(self, body: bytes, caller: Caller = ANYBODY) -> Reply:
-        """Return the reply as `answer` does, scheduled among all other requests.
+        """Return the same reply as `answer`, but run the call when the scheduler admits it.
 
-        Preparatory sorting is done in chunks, with other replies in between. A body of a size that only callers with local rights may send
-        is decoded in a thread.
+        If the call first needs much sorting, the sorting is done in chunks, and other replies run in between. A body that is too large for
+        callers without local rights is decoded in a thread.
         """
         if len(body) > UNREAD_SIZE_MIN:
             try:
@@ -134,7 +142,7 @@ class Service:
             return await self._scheduler.run(answer, caller.queue)
 
     def answer(self, body: bytes, caller: Caller = ANYBODY, in_slices: bool = False) -> Reply:
-        """Return the reply to a request; for broadcasts and batches, an awaitable of the reply. Never raises.
+        """Return the reply to a request. For broadcasts and batches, return an awaitable of the reply. Never raises.
 
         With `in_slices`, the result is also an awaitable if the call first needs much sorting.
         """
@@ -145,11 +153,11 @@ class Service:
         return self._answer(request, body, caller, in_slices)
 
     def refuse(self, error: Exception, body: bytes = b"") -> bytes:
-        """Return the error reply to a body that can't be decoded or is refused undecoded."""
+        """Return the error reply to a body that can't be decoded, or that is refused without decoding."""
         return self._errors.rejected(error, body)
 
     def _answer(self, request: Any, body: bytes, caller: Caller, in_slices: bool) -> Reply:
-        """Return the reply to the decoded request of a body."""
+        """Return the reply to the request that a body contains, after it has been decoded."""
         if type(request) is list and len(request) > BATCH_MEMBERS_MAX:
             return self.refuse(Refused("A batch may have at most ${most} members", condition="size <= most", most=BATCH_MEMBERS_MAX))
         if request == []:
@@ -163,7 +171,7 @@ class Service:
         return reply if isinstance(reply, bytes) or caller.is_local else self._await_reserved(values_size(body), caller, reply)
 
     async def _await_reserved(self, size: int, caller: Caller, reply: Awaitable[bytes]) -> bytes:
-        """Await a reply. Until then, reserve `size` bytes for the caller: the memory of the decoded request."""
+        """Await a reply. Until it arrives, reserve `size` bytes for the caller, which is the memory of the decoded request."""
         try:
             with self.memory.reserve(caller) as held:
                 held.add(size)
@@ -172,10 +180,10 @@ class Service:
             return self.refuse(error)
         finally:
             if isinstance(reply, Coroutine):
-                reply.close()  # no effect if it has run
+                reply.close()  # no effect if it has finished
 
     def _one(self, request: Any, caller: Caller, in_slices: bool) -> Reply:
-        """Do the checks of rpc-api.md §1.4 in order, then call the method. Return the reply."""
+        """Return the reply to one request: check it in the order of rpc-api.md §1.4, then call the method."""
         if type(request) is not dict:
             return self._refuse_non_object(request)
         request_id = request.get("id")
@@ -218,7 +226,7 @@ class Service:
         raise AssertionError("only objects are objects")
 
     def _call(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any, in_slices: bool) -> Reply:
-        """Call a method and return its reply. `given` contains its params and caller.
+        """Call a method and return its reply. `given` contains the call's params and its caller.
 
         With `in_slices`, preparatory work is done in chunks between other replies.
         """
@@ -230,7 +238,7 @@ class Service:
             return self._prepare_and_call(not_ready, bound, given, request_id, request)
 
     def _call_sync(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any, in_slices: bool) -> bytes:
-        """Call a method that isn't async, and return its reply. Raises: NotReady if `in_slices` is set and it needs preparatory work."""
+        """Call a method that isn't async, and return its reply. Raises NotReady if `in_slices` is set and it needs preparatory work."""
         caller = given[1]
         call = (self.read_mode.try_read, bound.call) if in_slices else (bound.call,)
         start = self._stopwatch()
@@ -252,11 +260,11 @@ class Service:
     async def _prepare_and_call(
         self, not_ready: NotReady, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any
     ) -> bytes:
-        """Do the preparatory work of a call in chunks between other replies, then repeat the call and return its reply."""
+        """Do the preparatory work of a call in chunks between other replies. Then repeat the call, and return its reply."""
         repetitions = 0
 
         def advance() -> bytes | None:
-            """Do one chunk. After the last one, repeat the call, which may need more work. Return None if there is more work."""
+            """Do one chunk of the work. Return None if there is more. After the last chunk, repeat the call, which can need more."""
             nonlocal not_ready, repetitions
             try:
                 if not_ready.advance():
@@ -280,7 +288,7 @@ class Service:
         start = self._stopwatch()
         try:
             if bound.needs_caller:
-                # Refuses the call before its arguments are converted.
+                # This refuses the call before its arguments are converted.
                 self._allowances.units_max(caller)
             reply = _result(request_id, await bound.call(*given))
         except Exception as error:

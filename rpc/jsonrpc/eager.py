@@ -1,4 +1,4 @@
-"""Eager start of awaitables, since most of them complete without blocking."""
+"""Starts awaitables eagerly: they run until they first block. Most of them complete without blocking."""
 
 from collections.abc import Awaitable, Generator
 from types import coroutine
@@ -16,9 +16,10 @@ class Completed(Struct, Generic[Value], frozen=True):
 
 
 def start_eagerly(work: Awaitable[Value]) -> Completed[Value] | Awaitable[Value]:
-    """Run an awaitable until it first blocks. Return its result, or an awaitable for the rest, which the task must await next.
+    """Run an awaitable until it first blocks. Return its result if it has completed.
 
-    The caller can thus do things that are needed only if the work blocks, for example watch the client's connection, in that case only.
+    Otherwise return an awaitable for the rest, which the task must await next. The caller can thus postpone preparations that are needed
+    only if the work blocks, for example watching the client's connection.
 
     The work may have entered cancel scopes and nurseries, which trio requires to be exited in reverse order. The caller must therefore not
     enter any before it awaits the rest. To cancel the rest, use a scope that was entered before the start.
@@ -33,7 +34,9 @@ def start_eagerly(work: Awaitable[Value]) -> Completed[Value] | Awaitable[Value]
 
 @coroutine
 def _resume(steps: Generator[Any, Any, Value], waited_for: Any) -> Generator[Any, Any, Value]:
-    """Pass the work's traps to trio, and trio's outcomes to the work. Errors are outcomes as well, so nothing is thrown into it."""
+    """Pass the requests that the awaitable yields to trio, and send trio's outcomes back. Errors are outcomes, too, so nothing is thrown
+    into it.
+    """
     while True:
         outcome = yield waited_for
         try:

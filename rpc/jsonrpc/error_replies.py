@@ -19,14 +19,14 @@ REQUEST_LOGGED_MAX = 2000
 NOTHING_SENT = "send a JSON-RPC request by POST. /health shows the state of the node, and / the explorer unless it is off"
 
 RequestId = int | str | None
-# Called after each request with the method's name ("" if unknown), the duration in seconds, and the error.
+# A function that is called after each request with the method's name ("" if unknown), the duration in seconds, and the error.
 Observe = Callable[[str, float, Exception | None], None]
 _NO_REQUEST = errors.InvalidRequest()
 _log = Log("rpc")
 
 
 class ErrorReplies:
-    """Makes the replies to failed requests in the spelling of one chain."""
+    """Builds the replies to failed requests, with the names and symbols of one chain."""
 
     def __init__(self, registry: Registry, wire: Wire, clock: errors.Clock, explainer: Explainer | None, observe: Observe) -> None:
         self._registry, self._wire, self._clock, self._explainer, self._observe = registry, wire, clock, explainer, observe
@@ -64,8 +64,8 @@ class ErrorReplies:
         trx: SignedTransaction | None = None,
         unread: tuple[Any, bool] | None = None,
     ) -> bytes:
-        """Return the reply with an error object. If the request broadcasts a transaction, an explanation is added."""
-        # If it exceeded the work limit before the transaction was parsed, parsing it again would take as long.
+        """Return the error reply. If the request broadcasts a transaction, the reply explains why the transaction was refused."""
+        # If the request exceeded the work limit before its transaction was parsed, parsing the transaction again would take as long.
         is_unread = trx is None and isinstance(error, TooMuchWork)
         if self._explainer is not None and not is_unread and not isinstance(error, errors.RefusedTooOften):
             given, is_legacy = (unread or self._transaction_of(request)) if trx is None else (None, False)
@@ -82,25 +82,29 @@ class ErrorReplies:
         return error_reply(request_id, said)
 
     def _transaction_of(self, request: Any) -> tuple[Any, bool]:
-        """Return the JSON of the transaction that a request broadcasts (None for others), and whether it has the condenser's form."""
+        """Return the JSON of the transaction that a request broadcasts, and whether it has the condenser's form. Return (None, False) if it
+        broadcasts none.
+        """
         found = self._registry.transaction_of(request)
         return (None, False) if found is None else (found[0][found[1]], found[2])
 
     def refused(self, request_id: RequestId, error: ChainError, code: int, **members: Any) -> bytes:
-        """Return the reply to a refused request, with more members of `error.data`."""
+        """Return the reply to a refused request. `members` are added to `error.data`."""
         said = errors.error_object(error, code, self._wire, self._clock)
         said["data"].update(members)
         return error_reply(request_id, said)
 
     def not_found(self, request_id: RequestId, path: Path, caller: Caller) -> bytes:
-        """Return the reply to an unknown method name, with the closest existing names, or the reason why the method isn't served."""
+        """Return the reply to an unknown method name. It contains similar names, or the reason why the method isn't served."""
         rights = caller.is_local, caller.session is not None
         error = self._registry.not_found(path, rights)
         self._observe("", 0.0, error)
         return self.refused(request_id, error, errors.DISPATCH_ERROR, **self._registry.suggestion(path, rights))
 
     def hidden(self, request_id: RequestId, bound: BoundMethod, rights: Rights, why: str) -> bytes:
-        """Return the reply to a caller who may not use a method: that of an unknown method, with a hint about the missing right."""
+        """Return the reply to a caller who may not use a method. It looks as if the method was unknown, but has a hint about the missing
+        right.
+        """
         error = self._registry.not_found(tuple(bound.name.split(".")), rights)
         self._observe(bound.name, 0.0, error)
         return self.refused(request_id, error, errors.DISPATCH_ERROR, hint=why)
@@ -111,19 +115,19 @@ class ErrorReplies:
         return error_reply(request_id, errors.plain_error(code, message))
 
     def rejected(self, error: Exception, body: bytes, code: int = errors.SERVER_ERROR) -> bytes:
-        """Return the reply to a body or request that is refused before its method is determined."""
+        """Return the reply to a body or request that is refused before its method has been determined."""
         self._observe("", 0.0, error)
         if not isinstance(error, ChainError):
             return self.bug(None, error, body)
         return self.refused(None, error, code, **({"hint": NOTHING_SENT} if isinstance(error, EndOfFile) else {}))
 
     def bug(self, request_id: RequestId, error: Exception, request: Any) -> bytes:
-        """Log an unexpected error with its request. Return a reply without details."""
+        """Log an unexpected error together with its request. Return a reply that doesn't reveal details."""
         shown = request if isinstance(request, bytes) else encoded(request)
         _log.error("request failed", request=shown[:REQUEST_LOGGED_MAX].decode("utf-8", "replace"), exc_info=error)
         return error_reply(request_id, errors.internal_error())
 
 
 def error_reply(request_id: RequestId, error: dict[str, Any]) -> bytes:
-    """Encode the reply with this error object."""
+    """Encode a reply that contains this error object."""
     return encoded({"jsonrpc": "2.0", "error": error, "id": request_id})

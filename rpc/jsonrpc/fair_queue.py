@@ -30,7 +30,7 @@ class FairQueue(Generic[Item]):
         self._length += 1
 
     def take(self) -> Item | None:
-        """Remove and return the next item; None if the queue is empty."""
+        """Remove and return the next item. Return None if the queue is empty."""
         if not self._queues:
             return None
         self._length -= 1
@@ -49,7 +49,7 @@ class _Waiter(Struct, eq=False):
 
 
 class FairLimiter:
-    """Capacity limiter with `places` slots. Waiting tasks get slots round-robin by address."""
+    """Capacity limiter with `places` slots. Tasks that wait get slots round-robin by address."""
 
     def __init__(self, places: int) -> None:
         self._free = places
@@ -61,12 +61,12 @@ class FairLimiter:
         return not self._free
 
     def enter_nowait(self) -> None:
-        """Acquire a slot, one of which must be free."""
+        """Acquire a slot. The caller must know that one is free."""
         assert self._free, "a slot is free"
         self._free -= 1
 
     async def enter(self, address: str) -> None:
-        """Acquire a slot for an address, waiting if none is free. This is a checkpoint only if it waits."""
+        """Acquire a slot for an address. If none is free, wait for one. This is a checkpoint only if it waits."""
         if self._free:
             self._free -= 1
             return
@@ -82,7 +82,7 @@ class FairLimiter:
 
     @asynccontextmanager
     async def place(self, address: str) -> AsyncIterator[None]:
-        """Context manager that holds a slot."""
+        """Context manager that acquires a slot and releases it on exit."""
         await self.enter(address)
         try:
             yield
@@ -90,7 +90,7 @@ class FairLimiter:
             self.leave()
 
     def leave(self) -> None:
-        """Release a slot to the next waiting task."""
+        """Release a slot. It goes to the next waiting task, if there is one."""
         while (waiter := self._waiting.take()) is not None:
             if not waiter.has_gone:
                 waiter.admitted.set()

@@ -1,8 +1,8 @@
 """Limits the memory that clients use in the node: received bodies, their decoded values, partial replies of batches, and unsent replies.
 
-All callers without local rights share one limit, and those with local rights share another. An address may use at most as much as then
-remains free, and a small amount in any case. If a request doesn't fit, a connection of an address with larger usage is evicted, unless one
-of its requests is in progress.
+All callers without local rights share one limit, and all callers with local rights share another. An address may use no more memory than
+would then remain free, but it may always use a small amount. If a request doesn't fit, the node evicts a connection of an address that uses
+more, unless a request on that connection is in progress.
 """
 
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from typing import Protocol
 from rpc.caller import Caller
 from state.protocol.errors import Refused
 
-# Limits in bytes of estimated memory.
+# The two limits, in bytes of estimated memory.
 REMOTE_SIZE_MAX, LOCAL_SIZE_MAX = 128 * 2**20, 1_000_000_000
-# Additional bytes for addresses that use at most LITTLE_SIZE, sufficient for all open requests.
+# Bytes beyond the limit that are reserved for addresses that use at most LITTLE_SIZE. They are sufficient for all open requests.
 KEPT_SIZE, LITTLE_SIZE = 32 * 2**20, 32 * 2**10
 
 
 class Connection(Protocol):
-    """A connection, with the number of its requests in progress and a function that aborts it."""
+    """A connection that can be evicted: it counts its requests in progress, and `abort` closes it."""
 
     requests_in_progress: int
     abort: Callable[[], None]
@@ -29,22 +29,22 @@ class Overloaded(Refused):
 
 
 class MemoryLimiter:
-    """The memory limits for all requests, each of which gets a `MemoryReservation`."""
+    """Memory limits for all requests. Each request gets a `MemoryReservation`."""
 
     def __init__(self, remote_size_max: int = REMOTE_SIZE_MAX, local_size_max: int = LOCAL_SIZE_MAX) -> None:
         self._remote, self._local = _Pool(remote_size_max), _Pool(local_size_max)
 
     def reserve(self, caller: Caller, connection: Connection | None = None) -> "MemoryReservation":
-        """Return an empty reservation for a request. Without a connection, it can't be evicted."""
+        """Return an empty reservation for a request. A request without a connection can't be evicted."""
         return MemoryReservation(self._local if caller.is_local else self._remote, caller.address, connection)
 
     def used(self) -> dict[str, tuple[int, int]]:
-        """Return total usage and limit in bytes, with and without local rights, keyed by the metrics' names."""
+        """Return the total usage and the limit in bytes, for callers with and without local rights, keyed by the names of the metrics."""
         return {"bytes": (self._local.size, self._local.size_max), "remote_bytes": (self._remote.size, self._remote.size_max)}
 
 
 class MemoryReservation:
-    """The memory reserved for a request, in bytes. Its context manager releases all of it on exit."""
+    """The memory reserved for a request, in bytes. Used as a context manager, it releases all of it on exit."""
 
     def __init__(self, pool: "_Pool", address: str, connection: Connection | None) -> None:
         self.address, self.connection, self.size = address, connection, 0
@@ -76,7 +76,7 @@ class _Pool:
         self._held: dict[MemoryReservation, None] = {}
 
     def count(self, held: MemoryReservation, size: int) -> None:
-        """Change a reservation by `size` bytes, and with it the totals."""
+        """Add `size` bytes to a reservation and to the totals. A negative `size` releases memory."""
         held.size += size
         self.size += size
         usage = self._sizes.get(held.address, 0) + size
@@ -90,7 +90,7 @@ class _Pool:
             self._held.pop(held, None)
 
     def make_room(self, held: MemoryReservation, size: int) -> None:
-        """Evict connections until `size` more bytes fit for a reservation. Raises: Overloaded if that is impossible."""
+        """Evict connections until a reservation can grow by `size` bytes. Raises Overloaded if that is impossible."""
         while not self._has_room(usage := self._sizes.get(held.address, 0) + size, size):
             connection = self._eviction_candidate(held, usage)
             if connection is None:
@@ -112,7 +112,9 @@ class _Pool:
         return usage <= free or (usage <= LITTLE_SIZE and free >= -KEPT_SIZE)
 
     def _eviction_candidate(self, newcomer: MemoryReservation, usage: int) -> Connection | None:
-        """Return the oldest connection of the address with the largest usage above `usage`, or of the newcomer's own address."""
+        """Return the oldest connection of the address with the largest usage above `usage`. Connections of the newcomer's own address
+        qualify, too.
+        """
         largest, found = 0, None
         for held in self._held:
             size = self._sizes[held.address]

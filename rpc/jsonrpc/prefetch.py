@@ -1,6 +1,6 @@
-"""Parses the transactions of a batch's broadcasts ahead of the calls, so that other processes can recover their keys in the meantime.
+"""Parses the transactions that a batch broadcasts before its calls run, so that other processes can recover the signers' keys meanwhile.
 
-The calls then run one after another, with the same results as without prefetching.
+The calls then run one after another. Their results are the same as without prefetching.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from rpc.jsonrpc.registry import Registry
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedTransaction, Wire
 
-# In smaller batches prefetching gains too little.
+# Minimum size of a batch. Prefetching gains too little in smaller ones.
 BATCH_MIN = 8
-# Number of requests prefetched at once. If a batch is aborted, this work is wasted.
+# Number of requests to prefetch at once. If the batch is aborted, this work is wasted.
 MEMBERS_MAX = 64
 
 
@@ -24,7 +24,7 @@ class BroadcastPrefetcher:
         self._registry, self._wire, self._recover = registry, wire, recover
 
     def prefetch(self, requests: list[Any]) -> None:
-        """Parse the transactions that these requests broadcast. Other requests are skipped."""
+        """Parse the transactions that these requests broadcast. Requests that broadcast none are skipped."""
         found = []
         for request in requests:
             place = self._registry.transaction_of(request)
@@ -34,7 +34,7 @@ class BroadcastPrefetcher:
             try:
                 trx = self._wire.transaction_from_json(holder[key], is_legacy)
             except ChainError:
-                continue  # the call will raise it again
+                continue  # the call itself will raise the error again
             holder[key] = PreparsedTransaction(holder[key], trx)
             found.append(trx)
         self._recover(found)

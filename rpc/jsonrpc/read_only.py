@@ -1,4 +1,4 @@
-"""Answers reads in the standby: a forked copy of the process, without an event loop."""
+"""Answers reads in the standby, which is a forked copy of the process without an event loop."""
 
 from typing import Any
 
@@ -12,13 +12,14 @@ MEMBERS_MAX = 20
 
 
 def answer_read(service: Service, body: bytes, caller: Caller) -> bytes:
-    """Return the reply to a request that only reads the chain. Return b"" for other requests and for large batches: for those that change
-    the chain, and for those about the process or a session.
+    """Return the reply to a request that only reads the chain. Return b"" if the standby can't answer the request.
+
+    That is the case for large batches, for requests that change the chain, and for those about the process or a session.
     """
     try:
         request: Any = read_json(body, caller.is_local)
     except Exception:
-        request = None  # the reply gives the error
+        request = None  # the reply will contain the error
     members = request if type(request) is list else [request]
     if len(members) > MEMBERS_MAX or not all(service.registry.only_reads(one, caller) for one in members):
         return b""

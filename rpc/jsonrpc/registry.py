@@ -1,6 +1,4 @@
-"""The methods that a service serves, bound to its context objects and indexed by the names used in requests. Source: rpc-api.md §1.4,
-§1.11.
-"""
+"""The methods of a service, bound to its context objects and indexed by the names that requests use. Source: rpc-api.md §1.4, §1.11."""
 
 from collections.abc import Collection, Iterable
 from functools import lru_cache
@@ -44,7 +42,9 @@ class BoundMethod(Struct, frozen=True):
 
 
 class Registry:
-    """The served methods by name and by path, and the reasons why others aren't served. For `plugins` and `withheld` see `Service`."""
+    """The served methods by name and by path, and for other methods the reason why they aren't served. `Service` describes `plugins` and
+    `withheld`.
+    """
 
     def __init__(
         self, methods: Iterable[Method], wire: Wire, context: dict[str, Any], plugins: Collection[str] | None, withheld: str
@@ -72,7 +72,7 @@ class Registry:
         self._guesses = lru_cache(GUESSES_KEPT_MAX)(lambda path, rights: _closest_names(path, self._groups[rights]))
 
     def _visible(self, is_local: bool, in_session: bool) -> dict[str, set[str]]:
-        """Return the method names that callers with these rights can see, by API group."""
+        """Return the names of the methods that callers with these rights can see, by API group."""
         groups: dict[str, set[str]] = {}
         for bound in self.by_path.values():
             if (is_local or not bound.method.loopback_only) and (in_session or not bound.needs_session):
@@ -86,7 +86,7 @@ class Registry:
         return sorted(self.by_name)
 
     def signature(self, name: str) -> dict[str, Any]:
-        """Return a method's arguments and result, filled with default values."""
+        """Return a sample of a method's arguments and of its result, filled with default values."""
         parts = name.split(".")
         require(len(parts) == 2, "Invalid method name", condition="v.size() == 2")
         group, method = parts
@@ -97,12 +97,15 @@ class Registry:
         return signature(self.by_path[group, method].method, self._wire)
 
     def called(self, request: Any, caller: Caller) -> BoundMethod | None:
-        """Return the method that a request calls; None if there is none."""
+        """Return the method that a request calls, or None if there is no such method."""
         found = _path_of(request, caller.session is not None)
         return None if found is None else self.by_path.get(found[0])
 
     def needs_owner(self, request: Any, caller: Caller) -> bool:
-        """Whether a request or batch must be forwarded unchanged: a call in it needs the owner, and none needs this session or process."""
+        """Whether a request or batch must be forwarded unchanged to the process that owns the chain.
+
+        That is the case if one of its calls needs the owner, and no call of a batch needs this session or process.
+        """
         if type(request) is not list:
             bound = self.called(request, caller)
             return bound is not None and bound.needs_owner and (caller.is_local or not bound.needs_local)
@@ -110,15 +113,14 @@ class Registry:
         return any(bound.needs_owner for bound in found) and not any(bound.needs_session or bound.method.of_process for bound in found)
 
     def only_reads(self, request: Any, caller: Caller) -> bool:
-        """Whether a request (not a batch) only reads the chain, and isn't about the process or a session."""
+        """Whether a request only reads the chain, and isn't about the process or a session. The request must not be a batch."""
         bound = self.called(request, caller)
         return bound is None or not (bound.waits or bound.needs_session or bound.needs_owner or bound.method.of_process)
 
     def transaction_of(self, request: Any) -> tuple[Any, Any, bool] | None:
-        """Return the params of a request that broadcasts a transaction, the transaction's key in them, and whether it has the condenser's
-        form.
+        """Return where a request contains the transaction that it broadcasts, or None if it broadcasts none.
 
-        Returns None for other requests.
+        The result consists of the request's params, the key or index of the transaction in them, and whether it has the condenser's form.
         """
         found = _path_of(request, True)
         bound = None if found is None else self.by_path.get(found[0])
@@ -130,7 +132,7 @@ class Registry:
         return (params, key, bound.method.form is LEGACY) if has_key and parameter.annotation is SignedTransaction else None
 
     def not_found(self, path: Path, rights: Rights) -> Refused:
-        """Return the refusal of a path that doesn't exist for callers with these rights."""
+        """Return the error for a path that doesn't exist for callers with these rights."""
         if len(path) != 2:
             return Refused("method specification invalid. Should be api.method", condition="v.size() == 2")
         group, method = path
@@ -139,7 +141,7 @@ class Registry:
         return Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method)
 
     def suggestion(self, path: Path, rights: Rights) -> dict[str, Any]:
-        """Return the members of `error.data` for an unknown path: why the method isn't served, or the closest existing names."""
+        """Return the members of `error.data` for an unknown path: the reason why the method isn't served, or similar names."""
         if path in self._hints:
             return {"hint": self._hints[path]}
         closest = self._guesses(path, rights) if sum(map(len, path)) <= NAME_GUESSED_MAX else []
@@ -147,9 +149,9 @@ class Registry:
 
 
 def path_of(name: str, params: Any, in_session: bool) -> tuple[Path, Any]:
-    """Return path and params of a call, which can also have the form of the method `call`: params [api, method, params]."""
+    """Return the path and the params of a call. A call of the method `call` contains them as params [api, method, params]."""
     if name != "call":
-        # Split off at most one part more than any name has, since a name could contain millions of dots.
+        # Split off at most one part more than any name has, since a malicious name could contain millions of dots.
         return tuple(name.split(".", NAME_POINTS_MAX)), params
     sizes = "v.size() == 2 || v.size() == 3"
     require(type(params) is list and len(params) in (2, 3), 'params should be {"api", "method", "args"', condition=sizes)
@@ -158,7 +160,7 @@ def path_of(name: str, params: Any, in_session: bool) -> tuple[Path, Any]:
 
 
 def _path_of(request: Any, in_session: bool) -> tuple[Path, Any] | None:
-    """Return path and params of a request; None if it is invalid."""
+    """Return the path and the params of a request, or None if the request is invalid."""
     name = request.get("method") if type(request) is dict else None
     try:
         return path_of(name, request.get("params"), in_session) if type(name) is str else None
@@ -167,7 +169,7 @@ def _path_of(request: Any, in_session: bool) -> tuple[Path, Any] | None:
 
 
 def _closest_names(path: Path, groups: dict[str, set[str]]) -> list[str]:
-    """Return suggestions for an unknown name: the same method in other groups, then similar names."""
+    """Return suggestions for an unknown name: the same method in other groups first, then similar names."""
     # Imported here, since it is needed only for errors.
     from difflib import get_close_matches
 

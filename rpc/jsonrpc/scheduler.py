@@ -1,4 +1,4 @@
-"""Schedules replies among the other tasks of the node. Each reply runs uninterrupted, between the jobs that change the chain."""
+"""Schedules replies among the other tasks of the node. Each reply runs without interruption, between the jobs that change the chain."""
 
 from collections.abc import Awaitable, Callable
 from time import perf_counter
@@ -11,21 +11,22 @@ from rpc.jsonrpc.fair_queue import FairLimiter
 
 REPLIES_SECONDS_MAX = 0.01
 
-# Sufficient for a timer to wake the producer, for the producer to submit a block, and for the processor to apply it.
+# Enough checkpoints for a timer to wake the producer, for the producer to submit a block, and for the processor to apply it.
 CHECKPOINTS = 3
 
 Value = TypeVar("Value")
 # A function that returns a monotonic time in seconds.
 Stopwatch = Callable[[], float]
-# A function that returns the reply of another process to a request of a caller.
+# A function that gets the body and the caller of a request, and returns the reply of another process.
 AnswerElsewhere = Callable[[bytes, Caller], Awaitable[bytes]]
 
 
 class ReadGate:
-    """Gate for reads: closed while a job that changes the chain is interrupted. Tasks that read the chain wait until the gate opens.
+    """Gate for tasks that read the chain. It is closed while a job that changes the chain is interrupted. The tasks then wait until it
+    opens.
 
-    While it is closed, `standby` can answer reads in a forked copy of the process, which holds the chain as of before the job. It takes the
-    body and caller of a request, and returns b"" if it can't answer. It is None if there is no such process.
+    While the gate is closed, `standby` can answer reads in a forked copy of the process, which holds the chain as of before the job. It
+    takes the body and caller of a request, and returns b"" if it can't answer. It is None if there is no such process.
     """
 
     def __init__(self) -> None:
@@ -35,16 +36,16 @@ class ReadGate:
         self._changed = trio.Event()
 
     def close(self) -> None:
-        """Close the gate: tasks that read the chain wait."""
+        """Close the gate. Tasks that read the chain then wait."""
         self.is_closed = True
 
     def open(self) -> None:
-        """Open the gate to reads, and drop the standby."""
+        """Open the gate, and drop the standby."""
         self.is_closed, self.standby = False, None
         self._wake()
 
     def leave_unattended(self) -> None:
-        """Open the gate permanently. For the standby itself, which has no event loop and answers one request at a time."""
+        """Open the gate permanently. Only for use inside the standby, which has no event loop and answers one request at a time."""
         self.is_closed, self.is_unattended = False, True
 
     def set_standby(self, standby: AnswerElsewhere | None) -> None:
@@ -93,9 +94,10 @@ class ReplyScheduler:
         return not (self._limiter.is_full or self.gate.is_closed)
 
     async def run(self, work: Callable[[], Value], address: str = "", instead: Callable[[], Awaitable[Value]] | None = None) -> Value:
-        """Run `work` when its turn comes, and return its result. This is a checkpoint only if it waits or yields to other tasks.
+        """Run `work` when the scheduler admits it, and return its result. This is a checkpoint only if it waits or yields to other tasks.
 
-        While the gate is closed, `instead` is called to get the result without `work`. It returns a false value if it has none.
+        If the gate is closed, `instead` is called first. If it returns a result, that is returned and `work` doesn't run. A false value
+        means that it has no result.
         """
         is_held = self._limiter.is_full or self.gate.is_closed
         if is_held and (found := await self._wait(address, instead)):
@@ -116,7 +118,7 @@ class ReplyScheduler:
         return value
 
     async def _wait(self, address: str, instead: Callable[[], Awaitable[Value]] | None) -> Value | None:
-        """Wait for the slot and an open gate. Return the result of `instead` if it has one while the gate is closed, else None."""
+        """Wait for a slot and an open gate. If `instead` returns a result while the gate is closed, return that result, otherwise None."""
         self.gate.waiting_reads += 1
         try:
             while True:
@@ -131,12 +133,12 @@ class ReplyScheduler:
             self.gate.waiting_reads -= 1
 
     async def charge(self, seconds: float) -> None:
-        """Add the duration of a reply that ran unscheduled. Yield to other tasks if their turn has come, which is a checkpoint."""
+        """Add the duration of a reply that ran unscheduled. If it is time for other tasks to run, yield to them, which is a checkpoint."""
         if self._is_used_up(seconds):
             await yield_to_others()
 
     def _is_used_up(self, seconds: float) -> bool:
-        """Add a duration. Return whether it is time to yield to other tasks, and if so reset the total."""
+        """Add a duration to the total. Return whether it is time to yield to other tasks. If so, reset the total."""
         self._seconds += seconds
         if self._seconds <= REPLIES_SECONDS_MAX:
             return False

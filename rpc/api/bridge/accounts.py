@@ -1,4 +1,4 @@
-"""Accounts in the social index: notifications, profiles and relations between accounts. Source: social.md §3.4, §3.8."""
+"""Accounts in the social index: their notifications and profiles, and the relations between them. Source: social.md §3.4, §3.8."""
 
 from itertools import islice
 from typing import Any
@@ -35,12 +35,12 @@ FOLLOW_TYPES = ("blacklisted", "follow_blacklist", "muted", "follow_muted")
 
 
 def last_argument(value: Any) -> int:
-    """Return the row id at which a page of notifications ends. Clients count notifications from 1, rows count from 0."""
+    """Convert the argument `last_id` to the id of a notification's row. Clients count notifications from 1, rows are counted from 0."""
     return notifications_lists.LAST if value is None else number_argument(value, "last_id") - 1
 
 
 def is_community(state: State, name: str) -> bool:
-    """Whether an account is a community. The notifications of a community are all of its events, without a minimum score."""
+    """Whether an account is a community. For a community, clients get all of its events as notifications, without a minimum score."""
     return name.startswith(state.spec.community_prefix)
 
 
@@ -86,7 +86,7 @@ def post_notifications(
 
 @method("bridge.unread_notifications", plugin=COMMUNITIES, record=UnreadRecord)
 def unread_notifications(state: State, show: RecordEncoder, /, account: NameArgument, min_score: NumberArgument = 25) -> Json:
-    """Return the time up to which an account has read its notifications, and the number of newer ones in `account_notifications`."""
+    """Return the time up to which an account has read its notifications, and how many newer ones `account_notifications` would list."""
     kept, name = COMMUNITIES.of(state), existing_account(state, account).name
     if is_community(state, name):
         unread = notifications_lists.unread(kept, name, 0, as_community=True)
@@ -97,7 +97,7 @@ def unread_notifications(state: State, show: RecordEncoder, /, account: NameArgu
 
 @method("bridge.get_profile", plugin=COMMUNITIES, record=ProfileRecord)
 def get_profile(state: State, show: RecordEncoder, /, account: NameArgument, observer: TextArgument = "") -> Json | None:
-    """Return an account with its profile, and its relation to the observer if one is given, or null for an unknown account."""
+    """Return an account with its profile, and the relation of an observer to it if one is given. Return null for an unknown account."""
     viewer, name = observer_argument(state, observer), account_argument(account)
     row = state.accounts.by_name.get(name)
     return show.maybe(ProfileRecord, None if row is None else profile(state, COMMUNITIES.of(state), row, viewer))
@@ -132,7 +132,7 @@ def does_user_follow_any_lists(state: State, /, observer: NameArgument) -> bool:
 
 @method("bridge.get_follow_list", plugin=COMMUNITIES, record=FollowListEntryRecord)
 def get_follow_list(state: State, show: RecordEncoder, /, observer: NameArgument, follow_type: TextArgument = "blacklisted") -> list[Json]:
-    """List the accounts that the observer ignores (`muted`), ordered by name.
+    """List the accounts that the observer ignores, ordered by name, if `follow_type` is `muted`.
 
     All other lists are empty, since this node doesn't support them.
     """

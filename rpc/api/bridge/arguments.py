@@ -1,4 +1,4 @@
-"""Checks arguments of `bridge`, which are parsed JSON, and refuses them with the social indexer's messages. Source: social.md §3.1."""
+"""Checks of `bridge` arguments, which arrive as parsed JSON. Refusals have the social indexer's messages. Source: social.md §3.1."""
 
 import re
 from typing import Annotated, Any
@@ -114,7 +114,9 @@ def existing_post(state: State, author: str, permlink: str) -> Comment:
 
 
 def start_post(state: State, kept: Social, author: str, permlink: str) -> tuple[bool, Comment | None]:
-    """Return whether the post after which a page starts is deleted, and the post itself (None for the first page)."""
+    """Find the post that precedes a page. Return whether that post is deleted, and the post itself (None if deleted, or for the first
+    page).
+    """
     if not permlink:
         return False, None
     post = kept.post(author, permlink)

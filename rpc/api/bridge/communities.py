@@ -73,7 +73,10 @@ def get_community_context(state: State, show: RecordEncoder, /, name: CommunityA
 def list_community_roles(
     state: State, show: RecordEncoder, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = 50
 ) -> list[RoleJson]:
-    """List the accounts with a role other than guest in a community, ordered by role and name, after `last`, as (name, role, title)."""
+    """List the accounts with a role other than guest in a community, as (name, role, title), ordered by role and name.
+
+    The list starts after the account `last`.
+    """
     kept, most = COMMUNITIES.of(state), limit_argument(limit, ROLES_MAX)
     row = kept.community(text_argument(community, "community"))
     if row is None:
@@ -87,7 +90,7 @@ def list_community_roles(
 def list_community_titles(
     state: State, show: RecordEncoder, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = 50
 ) -> list[RoleJson]:
-    """List the accounts with a title in a community, ordered by name, after `last`, as (name, role, title)."""
+    """List the accounts with a title in a community, as (name, role, title), ordered by name. The list starts after the account `last`."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, ROLES_MAX)
     found = communities_lists.titles(kept, text_argument(community, "community"), text_argument(last, "last"))
     return show.each(ROLE, islice(found, most))
@@ -95,7 +98,10 @@ def list_community_titles(
 
 @method("bridge.list_all_subscriptions", plugin=COMMUNITIES)
 def list_all_subscriptions(state: State, /, account: NameArgument) -> list[Named]:
-    """List at most 10,000 communities to which an account subscribes, with their titles, ordered by the account's role, then by rank."""
+    """List at most 10,000 communities to which an account subscribes, with their titles.
+
+    They are ordered by the account's role in them, then by rank.
+    """
     name = existing_account(state, account).name
     return [(row.name, row.title) for row in communities_lists.subscriptions(state, COMMUNITIES.of(state), name)[:SUBSCRIPTIONS_MAX]]
 
@@ -104,7 +110,7 @@ def list_all_subscriptions(state: State, /, account: NameArgument) -> list[Named
 def list_subscribers(
     state: State, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = SUBSCRIBERS_MAX
 ) -> list[Subscriber]:
-    """List the newest subscribers of a community after the account `last`, as (name, role, title, date).
+    """List the subscribers of a community, newest first, as (name, role, title, date). The list starts after the account `last`.
 
     The title is null for an account that has never had a role.
     """
@@ -129,9 +135,10 @@ def list_communities(
     sort: TextArgument = "rank",
     observer: TextArgument = None,
 ) -> list[Json]:
-    """List communities after the community `last`, ordered by `rank`, age (`new`) or number of subscribers (`subs`).
+    """List communities, ordered by rank (`rank`), newest first (`new`), or most subscribers first (`subs`).
 
-    A query selects communities whose title and description contain all of its words.
+    The list starts after the community `last`. With a query, only communities whose title and description contain all of its words are
+    listed.
     """
     kept = COMMUNITIES.of(state)
     most = limit_argument(limit, COMMUNITIES_MAX)
@@ -151,7 +158,7 @@ def list_pop_communities(state: State, /, limit: NumberArgument = POPULAR_MAX) -
 
 @method("bridge.get_trending_topics", plugin=COMMUNITIES)
 def get_trending_topics(state: State, /, limit: NumberArgument = 10, observer: TextArgument = None) -> list[Named]:
-    """List communities ordered by rank, with their titles, and append tags until there are `limit` entries."""
+    """List communities with their titles, ordered by rank. If there are fewer than `limit`, a fixed list of tags is appended."""
     observer_argument(state, observer)
     kept, most = COMMUNITIES.of(state), limit_argument(limit, TOPICS_MAX)
     ranked = [one.row for one in communities_lists.standings(state, kept)]

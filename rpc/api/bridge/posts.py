@@ -1,4 +1,4 @@
-"""Posts ranked by the social index, for tags and communities, and posts of accounts. Source: social.md §3.3, §3.8."""
+"""Posts and replies: ranked by tag or community, by account, and individually. Source: social.md §3.3, §3.8."""
 
 from collections.abc import Iterable, Iterator
 from itertools import dropwhile, islice
@@ -43,8 +43,10 @@ UnknownPostJson = Annotated[Json, ShowsRecord(UnknownPostRecord)]
 
 
 class PayoutStats(TypedDict):
-    """Pending payouts in SBD: `items` by community, and by author for posts outside of communities; `total` of all; `blogs` of those
-    authors.
+    """Pending payouts in SBD.
+
+    `items` has a row for each community, and for each author of posts outside of communities. `total` is the sum of all payouts, and
+    `blogs` is the sum for posts outside of communities.
     """
 
     items: list[tuple[str, str, float, int, int | None]]
@@ -96,7 +98,8 @@ def get_account_posts(
     limit: NumberArgument = 20,
     observer: TextArgument = "",
 ) -> list[PostJson]:
-    """List posts of an account. `sort` selects its `blog`, `feed`, `posts`, `comments`, unpaid posts (`payout`), or the `replies` to it.
+    """List posts of an account. `sort` is `blog`, `feed`, `posts`, `comments`, `payout` (unpaid posts) or `replies` (replies to the
+    account).
 
     The list begins with the start post. For `payout`, it begins after the start post.
     """
@@ -135,7 +138,7 @@ def shown(state: State, show: RecordEncoder, kept: Social, comments: Iterable[Co
 def shown_entries(
     state: State, show: RecordEncoder, kept: Social, sort: str, account: str, limit: int, start: Comment | None
 ) -> list[Json]:
-    """Return the entries of a blog or feed from a post on, each with the accounts that reblogged it."""
+    """Return the entries of an account's blog or feed from the post `start` on, each with the accounts that reblogged it."""
     entries: Iterator[posts_lists.ListedPost]
     entries = posts_lists.blog(state, kept, account) if sort == "blog" else posts_lists.feed(state, kept, account)
     if start is not None:
@@ -162,7 +165,7 @@ def get_post(
 def get_discussion(
     state: State, show: RecordEncoder, /, author: NameArgument, permlink: PermlinkArgument, observer: TextArgument = ""
 ) -> dict[str, PostJson]:
-    """Return a post or a reply and its descendants by author/permlink, down to 50 levels and at most 500 posts.
+    """Return a post or a reply with its descendants: at most 50 levels and 500 posts. The keys of the result are author/permlink.
 
     The member `replies` of each post contains the author/permlink of its direct replies.
     """
@@ -181,7 +184,7 @@ def get_discussion(
 
 @method("bridge.get_post_header", plugin=COMMUNITIES, record=PostHeaderRecord)
 def get_post_header(state: State, show: RecordEncoder, /, author: NameArgument, permlink: PermlinkArgument) -> Json | None:
-    """Return the author, permlink, category and depth of a post or a reply, or null."""
+    """Return the author, permlink, category and depth of a post or a reply, or null if it doesn't exist."""
     comment = state.comments.by_permlink.get(author, permlink) if isinstance(author, str) and isinstance(permlink, str) else None
     return show.maybe(PostHeaderRecord, comment)
 
@@ -202,7 +205,7 @@ def normalize_post(state: State, show: RecordEncoder, /, post: PostArgument) -> 
 
 @method("bridge.get_payout_stats", plugin=COMMUNITIES)
 def get_payout_stats(state: State, /, limit: NumberArgument = PAYOUT_ROWS_MAX) -> PayoutStats:
-    """Return the pending payouts in SBD by community, and by author for posts outside of communities, largest first, with their totals."""
+    """Return the pending payouts in SBD: totals, and rows per community and per author of posts outside of communities, largest first."""
     rows = communities_lists.payout_rows(state, COMMUNITIES.of(state), limit_argument(limit, PAYOUT_ROWS_MAX))
     return {
         "items": [(row.url, row.label, sbd_number(row.payout), row.posts, row.authors) for row in rows.largest],

@@ -45,10 +45,11 @@ class BlockMode(TypedDict):
 
 @method("dev_api.mine", loopback_only=True)
 async def mine(chain: Chain, devchain: DevChain, processor: Processor, /, count: UInt32 = 1) -> HeadInfo:
-    """Produce blocks, the first with the pending transactions, and return the new head.
+    """Produce `count` blocks and return the new head. The first block includes the pending transactions.
 
-    The first block is in the slot of the chain's time, or in the next slot if that is later. If a pending transaction would expire by then,
-    it is earlier. The others are in the following slots, and the chain's time advances with them. Other requests are answered in between.
+    The first block is in the slot of the chain's time, or in the next slot after the head if that is later. If a pending transaction would
+    expire by then, the first block is produced in an earlier slot. The other blocks are in the slots after it, and the chain's time
+    advances with them. Other requests are answered between the blocks.
     """
     await processor.run_steps(devchain.mine(count))
     return head_of(chain, devchain)
@@ -79,8 +80,8 @@ async def advance_time(chain: Chain, devchain: DevChain, processor: Processor, /
     If `leap` is `missed`, the slots in between have no block, except one for pending transactions. If it is `produced`, each slot has a
     block. The default is the node's option `--leap`. A node that produces blocks continues from the new time.
 
-    Missed slots take no time. A node produces up to 4,000 blocks per second, so a day of produced slots takes at least seven seconds, and
-    40 days five minutes. Other requests are answered in between.
+    Missed slots take no time. A node produces up to 4,000 blocks per second. With a block in each slot, a day takes at least 7 seconds, and
+    40 days take 5 minutes. Other requests are answered between the blocks.
     """
     await processor.run_steps(devchain.advance(seconds, leap))
     return head_of(chain, devchain)
@@ -88,7 +89,7 @@ async def advance_time(chain: Chain, devchain: DevChain, processor: Processor, /
 
 @method("dev_api.set_next_block_time", loopback_only=True)
 async def set_next_block_time(devchain: DevChain, processor: Processor, /, time: Timestamp) -> NextBlock:
-    """Set the time of the next block, rounded up to a slot and at least the next slot. Return the rounded time.
+    """Set the time of the next block, and return it. The time is rounded up to a slot, and is at least the next slot.
 
     If a pending transaction would expire before that time, a block with the pending transactions is produced first.
     """
@@ -106,13 +107,13 @@ class SnapshotId(TypedDict):
 
 @method("dev_api.snapshot", loopback_only=True)
 async def snapshot(devchain: DevChain, processor: Processor, /) -> SnapshotId:
-    """Take an in-memory dev snapshot of the chain, with pending transactions and clock, and return its id. There can be at most 256."""
+    """Take an in-memory dev snapshot of the chain, its pending transactions and its clock, and return its id. At most 256 can exist."""
     return {"id": await processor.in_steps(devchain.snapshot_in_steps)}
 
 
 @method("dev_api.revert", loopback_only=True)
 async def revert(chain: Chain, devchain: DevChain, processor: Processor, /, id: UInt32) -> HeadInfo:
-    """Restore the chain to a dev snapshot, and return its head. The snapshot can be used again; later ones are dropped.
+    """Restore the chain to a dev snapshot, and return its head. The snapshot can be used again. Later snapshots are dropped.
 
     This also restores the clock's offset from the system time, the block mode, the time of the next block and the impersonated accounts.
     Calls that wait for a transaction that no longer exists are refused.
@@ -123,7 +124,7 @@ async def revert(chain: Chain, devchain: DevChain, processor: Processor, /, id: 
 
 @method("dev_api.reset", loopback_only=True)
 async def reset(chain: Chain, devchain: DevChain, processor: Processor, /) -> HeadInfo:
-    """Restart the chain from its initial state, at the current time or the time of `--time`, and return its head.
+    """Restart the chain from its initial state, and return its head. Its time is the current time, or that of the node's option `--time`.
 
     All data of the chain is deleted, including the files of `--data` and all dev snapshots.
     """
@@ -135,15 +136,15 @@ async def reset(chain: Chain, devchain: DevChain, processor: Processor, /) -> He
 async def pop_blocks(chain: Chain, devchain: DevChain, processor: Processor, /, count: UInt32 = 1) -> HeadInfo:
     """Undo the newest `count` blocks, and return the new head.
 
-    As after a fork, their transactions become pending again; `drop_pending` drops them. If fewer than `count` blocks are reversible, the
-    call is refused and nothing changes.
+    As after a fork, the transactions of these blocks become pending again. Call `drop_pending` to drop them. If fewer than `count` blocks
+    are reversible, the call is refused and nothing changes.
     """
     await processor.in_turn(lambda: chain.pop_blocks(count))
     return head_of(chain, devchain)
 
 
 class Dump(HeadInfo):
-    """A dump file: the head of its chain, and the file's size in bytes."""
+    """A dump file: the head of the dumped chain, and the file's size in bytes."""
 
     path: str
     size: UInt64
@@ -151,9 +152,10 @@ class Dump(HeadInfo):
 
 @method("dev_api.dump", loopback_only=True)
 async def dump(chain: Chain, devchain: DevChain, processor: Processor, /, path: Annotated[Text, Example("chain.dump")]) -> Dump:
-    """Write the chain to a file on the node's machine: blocks, state, pending transactions and clock, without dev snapshots.
+    """Write the chain to a file on the node's machine. The file contains blocks, state, pending transactions and clock, but no dev
+    snapshots.
 
-    An existing dump is replaced. If the path is any other file, the call is refused.
+    An existing dump at that path is replaced. If the path is any other file, the call is refused.
     """
     size = await processor.in_turn(lambda: devchain.dump(path))
     return {**head_of(chain, devchain), "path": path, "size": size}
@@ -163,8 +165,8 @@ async def dump(chain: Chain, devchain: DevChain, processor: Processor, /, path: 
 async def load(chain: Chain, devchain: DevChain, processor: Processor, /, path: Annotated[Text, Example("chain.dump")]) -> HeadInfo:
     """Replace the chain with a dump of the same chain, and return its head. If the file can't be used, nothing changes.
 
-    The clock gets the offset from the system time that it had when the dump was written. A node with `--data` refuses this call: stop it
-    and use `coind snapshot load`.
+    The clock gets the offset from the system time that it had when the dump was written. A node with `--data` refuses this call. Stop such
+    a node, and use `coind snapshot load`.
     """
     await processor.in_turn(lambda: devchain.load(path))
     return head_of(chain, devchain)
@@ -198,7 +200,7 @@ async def impersonate(
 ) -> Impersonated:
     """Accept unsigned transactions of `accounts`, or of every account. This replaces the previous set; an empty set ends impersonation.
 
-    Transactions that were accepted this way stay valid.
+    Transactions that were accepted without signatures stay valid.
     """
     await processor.in_turn(lambda: chain.impersonate(accounts or (), everyone))
     return impersonated_of(chain)
@@ -252,7 +254,7 @@ def get_info(chain: Chain, devchain: DevChain, /) -> Info:
 
 
 class StateDigest(TypedDict):
-    """The head, the number of pending transactions, and a digest of the state including their effects."""
+    """A digest of the state. The state includes the effects of the pending transactions, whose number is in `pending`."""
 
     head_block_number: UInt32
     head_block_id: Text

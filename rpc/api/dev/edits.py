@@ -27,7 +27,7 @@ FAUCET_AMOUNT = Asset(1_000_000, COIN)
 
 
 class AmountKind(AssetKind):
-    """An amount with its symbol in either JSON form: a string, or an object with the NAI."""
+    """Annotation of an amount that accepts both JSON forms: a string with a symbol, or an object with an NAI."""
 
     def parser(self, codecs: Codecs, legacy: bool) -> Any:
         from_text, from_object = super().parser(codecs, True), super().parser(codecs, False)
@@ -54,7 +54,7 @@ class Holdings(TypedDict):
 
 @method("dev_api.set_balance", loopback_only=True)
 async def set_balance(chain: Chain, processor: Processor, /, account: AccountName, balance: Amount) -> Json:
-    """Set the liquid balance of an account in COIN, SBD or a token. The difference is created or destroyed."""
+    """Set the liquid balance of an account in COIN, SBD or a token. The difference to the old balance is created or destroyed."""
     await edit(chain, processor, account, SetBalance(account, balance))
     return {}
 
@@ -81,7 +81,8 @@ async def set_authority(
 ) -> Json:
     """Replace an account's authority for a role: `owner`, `active` or `posting`.
 
-    A public key means an authority of that key alone. For the role `memo`, a public key replaces the memo key.
+    `authority` can be a public key, which then becomes the only key of the authority. For the role `memo`, it must be a public key, which
+    replaces the memo key.
     """
     require(role in ROLES, "unknown role ${role}, expected one of ${roles}", condition="role", role=role, roles=", ".join(ROLES))
     await edit(chain, processor, account, SetAuthority(account, cast(Role, role), read_authority(wire, role, authority)))
@@ -90,7 +91,7 @@ async def set_authority(
 
 @method("dev_api.faucet", loopback_only=True)
 async def faucet(chain: Chain, processor: Processor, wire: Wire, /, account: AccountName, amount: AmountOrNone = "") -> Holdings:
-    """Credit newly created COIN, SBD, VESTS or tokens to an account (default: 1000.000 COIN), and return its balances."""
+    """Credit newly created COIN, SBD, VESTS or tokens to an account (default: 1000.000 COIN), and return the account's balances."""
     given: Asset = FAUCET_AMOUNT if amount == "" else read_argument("amount", Amount, wire, amount)
 
     def give() -> None:
@@ -130,7 +131,7 @@ def require_account(chain: Chain, account: str) -> None:
 
 
 def read_authority(wire: Wire, role: str, given: Any) -> Authority | bytes:
-    """Parse an authority from an object or a public key. For the role `memo`, parse a public key."""
+    """Parse an authority, which is given as an object or as a public key. For the role `memo`, parse a public key."""
     if isinstance(given, str):
         try:
             key = public_key_from_text(given, wire.spec.key_prefix)

@@ -1,4 +1,4 @@
-"""dev_api.explain_transaction and dev_api.list_refused: why transactions are refused."""
+"""dev_api.explain_transaction and dev_api.list_refused, which explain why transactions are refused."""
 
 from typing import Annotated, Any, TypedDict
 
@@ -32,7 +32,10 @@ class FieldPlace(TypedDict):
 
 
 class ExplainedTransaction(TypedDict):
-    """A transaction's bytes and fields, and the explanation of its refusal. rule, why and what_to_do are null if it would be accepted."""
+    """A transaction's bytes and fields, and the explanation of its refusal.
+
+    `rule`, `why` and `what_to_do` are null if the transaction would be accepted.
+    """
 
     rule: str | None
     why: str | None
@@ -47,7 +50,7 @@ class ExplainedTransaction(TypedDict):
 
 
 class RefusedTransaction(TypedDict):
-    """A refused transaction. `id` is null if it couldn't be parsed, `transaction` if it was too large to be retained."""
+    """A refused transaction. `id` is null if it couldn't be parsed. `transaction` is null if it was too large to be retained."""
 
     time: str
     head_block_number: int
@@ -59,7 +62,7 @@ class RefusedTransaction(TypedDict):
 
 @method("dev_api.explain_transaction", loopback_only=True)
 def explain_transaction(chain: Chain, explainer: Explainer, /, trx: AnyTransaction) -> ExplainedTransaction:
-    """Return why a transaction would be refused now, and its packed bytes with the offsets of its fields. The chain doesn't change.
+    """Return why a transaction would be refused now, its packed bytes, and the offsets of its fields. The call doesn't change the chain.
 
     The transaction's operations have one of two formats: `["transfer", {...}]` or `{"type": "transfer_operation", "value": {...}}`.
     """
@@ -101,7 +104,9 @@ def list_refused(explainer: Explainer, limit: RefusedLimit = 100) -> list[Refuse
 
 
 def read_transaction(wire: Wire, trx: Any) -> SignedTransaction:
-    """Parse a transaction from either JSON form, which its operations determine. Raises: BadArgument if it is malformed."""
+    """Parse a transaction in either JSON form. The form of its operations determines which one it is. Raises BadArgument if it is
+    malformed.
+    """
     operations = trx.get("operations") if isinstance(trx, dict) else None
     is_legacy = isinstance(operations, list) and any(isinstance(operation, list) for operation in operations)
     try:

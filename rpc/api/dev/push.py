@@ -9,7 +9,7 @@ from rpc.push.session import CALLBACKS, Filter, Session, Topic
 from state.protocol.errors import existing, require
 from state.protocol.operation import OPERATIONS, Operation
 
-NAMES_MAX = 100  # accounts in one subscription, and operations in one
+NAMES_MAX = 100  # the maximum number of accounts, and of operations, in one subscription
 SUFFIX = "_operation"
 
 KINDS = tuple(kind.value for kind in Topic if kind not in CALLBACKS)
@@ -19,9 +19,9 @@ KINDS = tuple(kind.value for kind in Topic if kind not in CALLBACKS)
 def subscribe(session: Session, kind: Annotated[Text, Example("blocks")], accounts: list[AccountName], operations: list[Text]) -> UInt32:
     """Subscribe this WebSocket to notices, and return the number of the subscription.
 
-    `kind` is one of blocks, irreversible_blocks, operations, transactions (accepted as pending), refusals (of transactions). Operations are
-    those of blocks on the main branch, including virtual ones. `accounts` selects operations that affect one of these accounts, and
-    `operations` selects operations by name.
+    `kind` is `blocks`, `irreversible_blocks`, `operations` (of blocks on the main branch, including virtual operations), `transactions`
+    (accepted as pending) or `refusals` (of transactions). `accounts` selects operations that affect one of these accounts, and `operations`
+    selects operations by name.
 
     A notice is `{"method": "dev_api.notice", "params": {"subscription", "kind", "block" | "operation" | "transaction" | "refusal": ...}}`.
     When a fork or a revert undoes blocks, subscribers to blocks and operations get `"undone": {"first", "last"}` instead, with the numbers

@@ -1,4 +1,4 @@
-"""Transactions that the node signs with private keys of its chain spec, and the list of these keys."""
+"""Methods that sign with the private keys of the chain spec, and list these keys."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
@@ -16,7 +16,7 @@ from state.protocol.operation import Operation
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import OPERATION, Wire
 
-ATTEMPTS_MAX = 8  # attempts to build a transaction that no other client broadcasts at the same time
+ATTEMPTS_MAX = 8  # attempts to build a transaction that differs from those that other clients broadcast at the same time
 
 # An operation in either JSON form.
 Operations = Annotated[list[Any], AnyOf((list[Annotated[Operation, OPERATION]],))]
@@ -54,7 +54,7 @@ class Broadcast(TypedDict):
 
 @method("dev_api.list_keys", loopback_only=True)
 def list_keys(spec: ChainSpec, /) -> list[AccountKeys]:
-    """Return the accounts and witnesses whose private keys are in the chain spec, with these keys.
+    """List the accounts and witnesses whose private keys are in the chain spec, with these keys.
 
     These are the keys at genesis. An account's keys can have changed since then.
     """
@@ -68,8 +68,8 @@ async def broadcast_operations(
     """Build a transaction from operations, sign it, push it, and return its id and its block (null while it is pending).
 
     Each operation has one of two formats: `["transfer", {...}]` with amounts as strings, or `{"type": "transfer_operation", "value": {}}`.
-    The node signs with as few keys as suffice, from `keys` (private keys in wallet import format) and the known keys
-    (`dev_api.list_keys`). If a call is repeated, the new transaction gets another expiration, so that it isn't a duplicate.
+    The node chooses as few keys as suffice from `keys` (private keys in wallet import format) and from those that `dev_api.list_keys`
+    returns. If a call is repeated, the new transaction gets another expiration, so that it isn't a duplicate.
     """
     given = read_operations(operations, wire)
     secrets = dict(known_secrets(wire.spec)) | dict(read_key(text, index) for index, text in enumerate(keys or ()))
@@ -80,7 +80,7 @@ async def broadcast_operations(
         try:
             await processor.push_transaction(trx, caller)
         except PushFailed:
-            # Another client's equal transaction can have been queued before this one.
+            # An equal transaction of another client can have been queued before this one.
             if attempt == ATTEMPTS_MAX - 1 or state.transactions.by_trx_id.get(trx.id) is None:
                 raise
         else:
@@ -112,7 +112,7 @@ def read_key(text: str, index: int) -> tuple[bytes, bytes]:
 
 
 def block_of(chain: Chain, trx_id: bytes, before: int) -> int | None:
-    """Return the number of the block after `before` that includes a transaction; None if there is none."""
+    """Return the number of the first block after the block `before` that includes a transaction, or None if there is none."""
     for number in range(before + 1, chain.state.props.head_block_number + 1):
         block = chain.block_by_number(number)
         if block is not None and any(trx.id == trx_id for trx in block.transactions):

@@ -1,4 +1,4 @@
 """explorer_api: methods for the explorer's pages that the reference doesn't have.
 
-It is public. The cost of its calls is limited like that of all methods.
+The group is public. The cost of its calls is limited like the cost of all methods.
 """

@@ -1,4 +1,4 @@
-"""A public subscription to blocks, so that a page doesn't need a separate block stream."""
+"""A public subscription to blocks. With it, a page of the explorer doesn't need a separate block stream."""
 
 from rpc.declare.arguments import UInt32
 from rpc.declare.method import method

@@ -1,4 +1,4 @@
-"""State changes made by a block: rows before and after it, as long as the block can be undone."""
+"""State changes that a block made: rows before and after it. They are available as long as the block can be undone."""
 
 from itertools import islice
 from typing import Any, TypedDict
@@ -13,8 +13,8 @@ from state.chain.changes import RowChange, changes_of
 from state.tables import State
 
 ROWS_MAX = 500
-FIELDS_MAX = 20  # fields per row
-TEXT_MAX = 300  # characters per value
+FIELDS_MAX = 20  # the maximum number of fields per row
+TEXT_MAX = 300  # the maximum number of characters per value
 
 
 class PostName(TypedDict):
@@ -25,7 +25,9 @@ class PostName(TypedDict):
 
 
 class ChangedField(TypedDict):
-    """A field with its value before and after the block, in the format of the API. Long lists and strings become truncated strings."""
+    """A field with its value before and after the block, in the format of the API. Long lists and strings are returned as truncated
+    strings.
+    """
 
     field: str
     before: Any
@@ -35,7 +37,7 @@ class ChangedField(TypedDict):
 class ChangedRow(TypedDict):
     """A row that was `created`, `changed` or `removed`, with its name, and the account or post to which it belongs.
 
-    The fields of a created or removed row are those whose values differ from a new row's.
+    For a created or removed row, only fields with a value other than the default are included.
     """
 
     table: str
@@ -88,7 +90,7 @@ def shown_row(state: State, change: RowChange) -> ChangedRow:
 
 
 def bounded(value: Any) -> Any:
-    """Return a value unchanged, or a long string, list or object as a string of TEXT_MAX characters."""
+    """Return a value unchanged if it is short. Otherwise, return it as a string of TEXT_MAX characters."""
     if isinstance(value, str):
         return shortened(value)
     if isinstance(value, (list, dict)):

@@ -1,7 +1,7 @@
 """Scheduled events of the chain in chronological order, for example payouts and expirations.
 
-Each kind of event is an entry in KINDS, with its index by time and its values in the reply. A call merges these indices from a time on, and
-reads no other rows.
+KINDS has an entry for each kind of event, with access to the kind's index by time and to the values in the reply. A call merges these
+indices from a time on, and reads no other rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,15 +19,16 @@ from state.protocol.values.text import time_text
 from state.tables import State
 
 DUE_MAX = 500
-ROWS_SEEN_MAX = 10_000  # rows of an account per kind; it can have any number of orders, for example
-POSTS_SEEN_MAX = 200  # last posts of an account; these include its unpaid ones
+ROWS_SEEN_MAX = 10_000  # the maximum number of an account's rows to read per kind, since it can have any number of orders, for example
+POSTS_SEEN_MAX = 200  # the number of an account's newest posts to read, which include all unpaid ones
 DueLimit = Annotated[UInt32, MaxValue(DUE_MAX, f"At most {DUE_MAX} events can be requested at once")]
 
 
 class Due(TypedDict):
-    """A scheduled event. `account` is its owner, null for events of the whole chain. `other` is the receiver.
+    """A scheduled event. `account` is the account that owns it (null for events of the whole chain), `other` the account that receives from
+    it.
 
-    Members that don't apply to a kind are null. `amount` is a string with the symbol.
+    Members that don't apply to an event's kind are null. `amount` is a string with the symbol.
     """
 
     time: str
@@ -40,7 +41,7 @@ class Due(TypedDict):
 
 
 class DueItem(NamedTuple):
-    """The members of `Due` that depend on the kind of event."""
+    """The members of `Due` whose values depend on the kind of event."""
 
     account: str | None = None
     other: str | None = None
@@ -50,10 +51,10 @@ class DueItem(NamedTuple):
 
 
 class DueSource(NamedTuple):
-    """Access to the scheduled events of one kind.
+    """Functions that read the scheduled events of one kind.
 
-    `by_time` returns all rows from a time on, in chronological order, `of_account` the rows of an account in any order. `time` and `tell`
-    return the time and the values of a row.
+    `by_time` returns all rows from a time on, in chronological order. `of_account` returns the rows of an account in any order. `time`
+    returns the time of a row, and `tell` returns its other values.
     """
 
     by_time: Callable[[State, int], Iterable[Any]]
@@ -68,7 +69,7 @@ def _power_downs(state: State, name: str) -> list[Any]:
 
 
 def _row(table: str) -> Callable[[State, str], Iterable[Any]]:
-    """Return a function that returns an account's only row in a table, if there is one, as a sequence."""
+    """Return a function that looks up an account's only row in a table, and returns it as a sequence of at most one row."""
     return lambda state, name: [row] if (row := getattr(state, table).by_account.get(name)) is not None else []
 
 
@@ -168,7 +169,7 @@ def next_multiple(number: int, of: int) -> int:
 
 
 def _time_of_block(state: State, number: int) -> int:
-    """Return the time of a future block if no slot is missed until then."""
+    """Estimate the time of a future block. The estimate assumes that no slot is missed until then."""
     return state.props.time + (number - state.props.head_block_number) * COIN_BLOCK_INTERVAL
 
 
@@ -178,8 +179,8 @@ def list_due(
 ) -> list[Due]:
     """Return scheduled events (payouts, conversions, power-downs, ...) from a time on, earliest first.
 
-    `account` selects the events of one account: those of its newest 200 posts, and its first 10,000 of every other kind. `kinds` selects
-    kinds: payout, conversion, power_down, savings, escrow_ratification, order_expiration, delegation_return, proposal_start,
+    `account` selects the events of one account: those of its newest 200 posts, and up to 10,000 events of every other kind. `kinds` selects
+    events by kind: payout, conversion, power_down, savings, escrow_ratification, order_expiration, delegation_return, proposal_start,
     proposal_removal, recovery_expiration, recovery_account_change, voting_declined, maintenance, median_price. The last two concern the
     whole chain.
     """

@@ -12,7 +12,7 @@ from state.protocol.values.asset import COIN, SBD, VESTS, decimals, nai_text
 
 
 class Token(TypedDict):
-    """A built-in symbol: its NAI with `@@`, its letters, and its number of decimal places."""
+    """A built-in token: its NAI with `@@`, its symbol in letters, and its number of decimal places."""
 
     nai: str
     symbol: str

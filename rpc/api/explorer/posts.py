@@ -1,4 +1,4 @@
-"""Pages of post summaries. Other methods that list posts return all bodies and votes."""
+"""Lists of post summaries, page by page. Other methods that list posts return all bodies and votes."""
 
 from itertools import islice
 from typing import Annotated, TypedDict
@@ -44,10 +44,10 @@ def list_posts(
     start_permlink: Text = "",
     limit: PostsLimit = 20,
 ) -> PostList:
-    """List posts with a tag, or all posts, after the start post.
+    """List posts with a tag, or all posts if the tag is empty. The list starts after the start post.
 
-    `order` is `trending`, `hot`, `created`, `active`, `votes`, `children`, `promoted`, `cashout`, `post_payout`, or for replies
-    `comment_payout`.
+    `order` is `trending`, `hot`, `created`, `active`, `votes`, `children`, `promoted`, `cashout` or `post_payout`. `comment_payout` lists
+    replies instead of posts.
     """
     require(order in ORDERS, "There is no order ${o}", condition="order", o=order)
     start = start_post(state, start_author, start_permlink)
@@ -65,7 +65,7 @@ def list_posts(
 def list_updated_posts(
     state: State, show: RecordEncoder, /, start_author: AccountName = "", start_permlink: Text = "", limit: PostsLimit = 20
 ) -> PostList:
-    """List all posts after the start post, last changed first. No plugin is required."""
+    """List all posts, last changed first. The list starts after the start post. No plugin is required."""
     start = start_post(state, start_author, start_permlink)
     require(start is None or not start.parent_author, "The start must be a post", condition="!start.parent_author")
     order = state.comments.by_last_update
@@ -89,7 +89,7 @@ def list_community_posts(
     start_permlink: Text = "",
     limit: PostsLimit = 20,
 ) -> PostList:
-    """List the posts of a community after the start post. Pinned posts come first in `trending` and `created`.
+    """List the posts of a community. The list starts after the start post. Pinned posts come first in `trending` and `created`.
 
     `sort` is `trending`, `hot`, `created`, `promoted`, `payout` or `muted`.
     """
@@ -103,7 +103,7 @@ def list_community_posts(
 
 
 def start_post(state: State, author: str, permlink: str) -> Comment | None:
-    """Return the post after which a page starts; None for the first page. An unknown post is refused."""
+    """Return the post that precedes a page, or None for the first page. Refuse an unknown post."""
     return comment_of(state, author, permlink) if author or permlink else None
 
 

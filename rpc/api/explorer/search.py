@@ -20,7 +20,7 @@ from state.protocol.values.asset import COIN, SBD, VESTS, nai_text, symbol_from_
 from state.tables import State
 
 HITS_MAX = 20
-TEXT_MAX = 2000  # characters; the rest is ignored. URLs of posts have a few hundred
+TEXT_MAX = 2000  # characters; the rest of the query is ignored. URLs of posts have a few hundred.
 NAME_MAX = 16  # characters of an account name
 KEY_TEXT = re.compile(r"[A-Z0-9]{2,8}[1-9A-HJ-NP-Za-km-z]{49,51}")
 PREFIX_SIZES = range(2, 9)
@@ -31,9 +31,10 @@ NAME = re.compile(r"[a-z][a-z0-9.-]*")
 
 
 class Hit(TypedDict):
-    """A search result. `kind` is block, transaction, account, post, community, key or token, and determines the other members.
+    """A search result. `kind` is block, transaction, account, post, community, key or token, and determines which other members are
+    present.
 
-    `is_exact` is false for accounts whose names only start with the text, and for the author of an unknown post.
+    `is_exact` is false for an account whose name only starts with the text, and for an author who was found instead of an unknown post.
     """
 
     kind: str
@@ -53,9 +54,9 @@ class Hit(TypedDict):
 def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
     """Return at most 20 search results for a query, best first.
 
-    `text` can be the number or id of a block, the id of a transaction (its block is null while it is pending), the name of an account or
-    its first letters, author/permlink of a post or the URL of its page, a community, a public key (its accounts are null without the plugin
-    account_by_key), or the NAI or letters of a token.
+    `text` can be the number or id of a block, the id of a transaction, the name of an account or its first letters, the author/permlink of
+    a post or the URL of its page, the name of a community, a public key, or the NAI or letters of a token. A pending transaction's block is
+    null. A key's accounts are null without the plugin account_by_key.
     """
     query = text[:TEXT_MAX].strip()
     return list(islice(hits(chain, query), HITS_MAX)) if query else []
@@ -91,7 +92,7 @@ def find_by_id(chain: Chain, wanted: bytes) -> Iterator[Hit]:
 
 
 def find_token(state: State, text: str) -> Iterator[Hit]:
-    """Yield the token with this NAI or these letters, if it exists. Tokens created on the chain have only a NAI."""
+    """Yield the token with this NAI or these letters, if it exists. Users' tokens have only a NAI; only built-in tokens have letters."""
     spec, match = state.spec, NAI.fullmatch(text)
     letters = {COIN: spec.coin_symbol, SBD: spec.debt_symbol, VESTS: spec.vests_symbol}
     for symbol, name in letters.items():
@@ -109,7 +110,7 @@ def find_token(state: State, text: str) -> Iterator[Hit]:
 
 
 def find_key(state: State, text: str) -> Iterator[Hit]:
-    """Yield a public key with its accounts. Its text may have the prefix of another chain."""
+    """Yield a public key with its accounts. The key may have the prefix of another chain."""
     key = read_key(text, state.spec.key_prefix)
     if key is None:
         return
@@ -118,7 +119,7 @@ def find_key(state: State, text: str) -> Iterator[Hit]:
 
 
 def read_key(text: str, own: str) -> bytes | None:
-    """Parse a public key with any prefix. Return None for other strings, or if the checksum is wrong."""
+    """Parse a public key with any prefix. Return None for any other string, and for a key with a wrong checksum."""
     if not KEY_TEXT.fullmatch(text):
         return None
     for prefix in (own, *(text[:size] for size in PREFIX_SIZES)):
@@ -132,7 +133,8 @@ def read_key(text: str, own: str) -> bytes | None:
 def parse_author_and_permlink(text: str) -> tuple[str, str]:
     """Extract account and permlink from `@name`, `author/permlink` or a URL, for example `https://x/tag/@author/permlink`.
 
-    The permlink is "" for an account. A reply in the URL's fragment (`#@author/permlink`) takes precedence.
+    The permlink is "" for an account. If the URL's fragment names a reply (`#@author/permlink`), the reply's author and permlink are
+    returned.
     """
     page, _, anchor = text.partition("#")
     if anchor.startswith("@"):
@@ -148,7 +150,7 @@ def parse_author_and_permlink(text: str) -> tuple[str, str]:
 
 
 def find_post(state: State, author: str, permlink: str) -> Iterator[Hit]:
-    """Yield the post or reply with this author and permlink; if it doesn't exist, its author."""
+    """Yield the post or reply with this author and permlink. If it doesn't exist, yield its author."""
     if state.comments.by_permlink.get(author, permlink) is not None:
         yield {"kind": "post", "is_exact": True, "account": author, "permlink": permlink}
     elif state.accounts.by_name.get(author) is not None:
@@ -166,7 +168,7 @@ def find_account_and_community(state: State, name: str) -> Iterator[Hit]:
 
 
 def find_accounts_starting_with(state: State, text: str) -> Iterator[Hit]:
-    """Yield the accounts whose names start with a string, except for the account with that name."""
+    """Yield the accounts whose names start with a string. The account with exactly this name is excluded."""
     if len(text) >= NAME_MAX or not NAME.fullmatch(text):
         return
     for row in islice(state.accounts.by_name.starting(text), HITS_MAX + 1):

@@ -12,9 +12,10 @@ SampleLimit = Annotated[UInt32, MaxValue(SAMPLES_MAX)]
 
 
 class SeriesColumns(TypedDict):
-    """Samples of the chain's totals, oldest first, as parallel lists.
+    """Samples of the chain's totals as parallel lists, oldest first.
 
-    Amounts are in the smallest unit, as text. The sampled blocks are those whose numbers are multiples of `stride`, and the head block.
+    Amounts are in the smallest unit, as text. A sample is taken at each block whose number is a multiple of `stride`, and at the head
+    block.
     """
 
     stride: UInt32
@@ -32,7 +33,7 @@ class SeriesColumns(TypedDict):
 def get_series(series: SupplyHistory, /, limit: SampleLimit = SAMPLES_MAX) -> SeriesColumns:
     """Return the newest `limit` samples of supplies, the vesting fund and the number of accounts since the start of the node.
 
-    The node retains about 1,000 samples. When there are more, it drops every second one, so that they always cover the whole time.
+    The node retains about 1,000 samples. When there are more, it drops every second one. The remaining samples always cover the whole time.
     """
     samples = series.samples[-limit:] if limit else []
     return {

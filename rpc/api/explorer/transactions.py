@@ -1,4 +1,4 @@
-"""A transaction by id: its position, its bytes with field offsets, its signers and its costs."""
+"""Looks up a transaction by id, and returns its position, its bytes with field offsets, its signers and its costs."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -30,11 +30,11 @@ from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.text import time_text
 from state.tables import State
 
-FIELDS_MAX = 1000  # fields in the reply; a block of 64 KB can hold ten times as many
-BLOCKS_MAX = 1000  # newest blocks to search if no plugin indexes transactions
-SEARCHED_MAX = 50_000  # transactions to search in these blocks
-HISTORY_TRIES = 50  # budget for searching the history of one account for former keys
-SLOTS = 1 << 16  # number of reference block numbers
+FIELDS_MAX = 1000  # the maximum number of fields in the reply; a block of 64 KB can hold ten times as many
+BLOCKS_MAX = 1000  # the number of newest blocks to search if no plugin indexes transactions
+SEARCHED_MAX = 50_000  # the maximum number of transactions to search in these blocks
+HISTORY_TRIES = 50  # the budget for searching one account's history for its former keys
+SLOTS = 1 << 16  # how many different values a 16-bit reference block number has
 
 TransactionJson = Annotated[Json, ShowsRecord(SignedTransaction)]
 
@@ -47,7 +47,7 @@ class KeyPlace(TypedDict):
 
 
 class SignedBy(TypedDict):
-    """A key that signed, with its current and former owners. The key is null for an invalid signature."""
+    """A key that signed the transaction, with the accounts that use it now or used it before. The key is null for an invalid signature."""
 
     key: str | None
     belongs_to: list[KeyPlace]
@@ -55,10 +55,10 @@ class SignedBy(TypedDict):
 
 
 class NeededAuthority(TypedDict):
-    """An authority that the transaction needs, and the weight that its signatures would reach in it now.
+    """An authority that the transaction needs, and the weight that the transaction's signatures have in it now.
 
-    `met_by` is the role of the account that they satisfy, possibly a higher one, or null if they no longer satisfy any. The account is null
-    for an authority that an operation contains.
+    `met_by` is the role whose authority the signatures satisfy: `role` itself, a higher role of the account, or null if they no longer
+    satisfy any. The account is null for an authority that is part of an operation.
     """
 
     account: str | None
@@ -69,7 +69,10 @@ class NeededAuthority(TypedDict):
 
 
 class Reference(TypedDict):
-    """The reference block, which ties the transaction to a branch (null if it isn't available), and whether it is on the main branch."""
+    """The reference block, which ties the transaction to a branch. Its number and id are null if the block isn't available.
+
+    `is_same` is true if the block is on the main branch.
+    """
 
     ref_block_num: UInt16
     ref_block_prefix: UInt32
@@ -79,7 +82,7 @@ class Reference(TypedDict):
 
 
 class ResourceUse(TypedDict):
-    """The transaction's usage of a resource, in the resource's unit, and its current cost."""
+    """The transaction's usage of a resource, in that resource's unit, and the current cost of this usage."""
 
     resource: str
     used: int
@@ -87,7 +90,7 @@ class ResourceUse(TypedDict):
 
 
 class Credits(TypedDict):
-    """The transaction's current cost in resource credits, as text, and the payer. The original cost isn't stored."""
+    """The account that pays, and what the transaction would cost now in resource credits, as text. The original cost isn't stored."""
 
     payer: str
     cost: str
@@ -95,7 +98,7 @@ class Credits(TypedDict):
 
 
 class FoundTransaction(TypedDict):
-    """A transaction of the main branch, or a pending one, whose block and time are null."""
+    """A transaction of the main branch, or a pending one. The block and time of a pending transaction are null."""
 
     id: str
     block_num: UInt32 | None
@@ -120,8 +123,8 @@ def get_transaction(chain: Chain, /, id_: Hash160) -> FoundTransaction | None:
     """Return a transaction of the main branch or a pending one, or null if it is unknown.
 
     The result includes its bytes with the offsets of at most 1,000 fields, the keys that signed it and their current owners, its reference
-    block, and its current cost in resource credits. Without the plugins account_history and transaction_status, only the newest blocks are
-    searched.
+    block, and its current cost in resource credits. If the plugins account_history and transaction_status are off, only the newest blocks
+    are searched.
     """
     found = find_transaction(chain, id_)
     if found is None:
@@ -155,7 +158,10 @@ def get_transaction(chain: Chain, /, id_: Hash160) -> FoundTransaction | None:
 
 
 def find_transaction(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, int | None, int | None] | None:
-    """Return a transaction, its block number and its index in the block (both None if it is pending); None if it is unknown."""
+    """Return a transaction, its block number and its index in the block, or None if the transaction is unknown.
+
+    Both numbers are None if the transaction is pending.
+    """
     state = chain.state
     number = block_of(state, trx_id)
     if number is not None:
@@ -170,7 +176,7 @@ def find_transaction(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, in
 
 
 def block_of(state: State, trx_id: bytes) -> int | None:
-    """Return the number of a transaction's block; None if no plugin has indexed it."""
+    """Return the number of a transaction's block, or None if no plugin has indexed the transaction."""
     if ACCOUNT_HISTORY.is_on(state):
         place = locate_transaction(state, trx_id)
         return None if place is None else place[0]
@@ -180,7 +186,7 @@ def block_of(state: State, trx_id: bytes) -> int | None:
 
 
 def search(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, int, int] | None:
-    """Search the newest reversible blocks, which are in memory as objects, for a transaction."""
+    """Search the newest reversible blocks for a transaction. They are in memory as objects."""
     head, remaining = chain.state.props.head_block_number, SEARCHED_MAX
     for number in range(head, max(chain.irreversible, head - BLOCKS_MAX), -1):
         block = chain.block_by_number(number)
@@ -194,7 +200,7 @@ def search(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, int, int] | 
 
 
 def reference(chain: Chain, trx: SignedTransaction, number: int | None) -> Reference:
-    """Return the reference block: the last block before the transaction whose number has the given lower 16 bits."""
+    """Return a transaction's reference block: the newest earlier block whose number has `ref_block_num` as its lower 16 bits."""
     last = chain.state.props.head_block_number if number is None else number - 1
     found = last - (last - trx.ref_block_num) % SLOTS
     block = chain.block_by_number(found) if found > 0 else None
@@ -219,7 +225,7 @@ def fields_of(wire: Wire, trx: SignedTransaction) -> Iterator[FieldPlace]:
 
 
 def keys_of(state: State, trx: SignedTransaction) -> list[bytes | None]:
-    """Return the keys that signed, in the order of the signatures; None for each invalid signature."""
+    """Return the keys that signed a transaction, in the order of its signatures, with None for each invalid signature."""
     if trx.signers is not None:
         return list(trx.signers[:SIGNATURES_MAX])
     digest, rule = state.wire.signature_digest(trx), canonical_rule(state)
@@ -233,7 +239,7 @@ def keys_of(state: State, trx: SignedTransaction) -> list[bytes | None]:
 
 
 def signed_by(chain: Chain, trx: SignedTransaction, keys: list[bytes | None]) -> list[SignedBy]:
-    """Return the keys with the accounts and roles that use or used them."""
+    """Return the keys that signed, each with the accounts and roles that use it now or used it before."""
     key_owners = KeyOwners(RefusalCase(chain, Refused(""), trx, Budget(HISTORY_TRIES)), trx)
     prefix = chain.state.spec.key_prefix
     found: list[SignedBy] = []
@@ -256,7 +262,7 @@ def places_of(places: list[Place]) -> list[KeyPlace]:
 
 
 def required(state: State, trx: SignedTransaction, keys: frozenset[bytes]) -> Iterator[NeededAuthority]:
-    """Yield the authorities that a transaction needs, with the weights that these keys reach in them now."""
+    """Yield the authorities that a transaction needs, with the weights that `keys` have in them now."""
     needed, lookups = Needed.by(trx.operations), authority_lookups(state)
     nested = lookups.posting if needed.posting else lookups.active
 
@@ -284,7 +290,7 @@ def required(state: State, trx: SignedTransaction, keys: frozenset[bytes]) -> It
 
 
 def credits_of(state: State, trx: SignedTransaction) -> Credits | None:
-    """Return a transaction's current cost; None if the plugin rc is off or the cost can't be computed."""
+    """Return a transaction's current cost, or None if the plugin rc is off or the cost can't be computed."""
     rc = RC.find(state)
     if rc is None or not rc.accounts.next_id:
         return None
@@ -301,7 +307,7 @@ def credits_of(state: State, trx: SignedTransaction) -> Credits | None:
 
 
 def costs_of(state: State, rc: Rc, usage: Usage) -> list[int]:
-    """Return the cost of each resource for a usage."""
+    """Return, for each resource, the cost of this usage."""
     costs = []
     for i, used in enumerate(usage):
         alone = list(NO_USAGE)

@@ -1,6 +1,6 @@
 """ASGI cycle of a request that can't be answered at once, because its body is still arriving or its reply takes time.
 
-It runs in the connection's task, and replaces hypercorn for such requests.
+The cycle runs in the connection's task. It replaces hypercorn for such requests.
 """
 
 from collections.abc import Awaitable, Callable
@@ -21,11 +21,11 @@ _DISCONNECT: Event = {"type": "http.disconnect"}
 
 
 class RequestCycle:
-    """The `receive` and `send` of one request for an ASGI app."""
+    """Provides the `receive` and `send` functions of one request for an ASGI app."""
 
     def __init__(self, connection: Connection, request: RequestHead, dates: DateHeader) -> None:
         self._connection, self._request, self._dates = connection, request, dates
-        self._missing = request.size  # number of bytes of the body that have not arrived
+        self._missing = request.size  # number of the body's bytes that have not arrived
         self._piece = self._rest = b""
         self._is_body_delivered = False
         self._start: Event | None = None
@@ -33,7 +33,7 @@ class RequestCycle:
         self._receive_scope = trio.CancelScope()
 
     async def run(self, app: App, scope: Event, data: bytes) -> bytes | None:
-        """Run the app for a request whose body begins with `data`. Return the bytes after the request; None ends the connection."""
+        """Run the app for a request whose body begins with `data`. Return the bytes after the request, or None to end the connection."""
         if self._request.waits:
             await self._connection.write(continue_response(self._dates.line()))
         await self._feed(data)
@@ -57,7 +57,7 @@ class RequestCycle:
                     self._is_body_delivered = not self._missing
                     return {"type": "http.request", "body": piece, "more_body": not self._is_body_delivered}
                 if self._is_body_delivered:
-                    # A client that has already sent another request is not watched for a disconnect.
+                    # If the client has already sent another request, its disconnect isn't detected.
                     await (trio.sleep_forever() if self._rest else self._connection.wait_closed())
                     break
                 await self._receive_body()
@@ -80,7 +80,7 @@ class RequestCycle:
         self._piece, self._rest = data[: self._missing], data[self._missing :]
         self._missing -= len(self._piece)
         if self._rest and self._request.is_last:
-            await self._refuse(_BAD_REQUEST)  # the client has announced the last request with `Connection: close`
+            await self._refuse(_BAD_REQUEST)  # `Connection: close` announced that this request is the last one
 
     async def _refuse(self, status: int) -> None:
         """End the request with an error status instead of the app's response."""
@@ -90,7 +90,7 @@ class RequestCycle:
                 await self._connection.write(failure(status, self._dates.line(), is_last=self._request.is_last))
 
     async def _send(self, event: Event) -> None:
-        """Send the app's response. It consists of two events: the head and the whole body."""
+        """Send the app's response, which consists of two events: the head, and the complete body."""
         if self._is_over:
             return
         if self._start is None:

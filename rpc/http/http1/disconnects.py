@@ -1,5 +1,6 @@
-"""Detects clients that disconnect while a reply is pending. One task watches all connections, since a task per client would add 110 µs to a
-request of 70 µs.
+"""Detects clients that disconnect while a reply is pending.
+
+One task watches all connections, since a task per client would add 110 µs to a request that takes 70 µs.
 """
 
 import select
@@ -16,11 +17,11 @@ _SPEAKS_OR_LEAVES = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLONESHOT
 
 
 class DisconnectWatcher:
-    """Watches connections for disconnects, in the task that runs `run`."""
+    """Watches connections for disconnects. The task that runs `run` does the work."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
-        # Watched connections by file descriptor. The limit on open requests also limits their number.
+        # Watched connections by file descriptor. Their number is limited by the limit on open requests.
         self._watched: dict[int, Connection] = {}
 
     async def run(self) -> None:
@@ -29,14 +30,15 @@ class DisconnectWatcher:
             await trio.lowlevel.wait_readable(self._epoll.fileno())
             for descriptor, _ in self._epoll.poll(0, READY_AT_ONCE_MAX):
                 connection = self._watched.get(descriptor)
-                # A client that has sent another request is no longer watched. Hypercorn does the same, since it stops reading then.
+                # A client that has sent another request is no longer watched. Hypercorn behaves in the same way, since it stops reading
+                # then.
                 if connection is not None and connection.is_disconnected():
                     connection.scope.cancel()
             await trio.lowlevel.checkpoint()
 
     @contextmanager
     def watch(self, connection: Connection) -> Iterator[None]:
-        """Context manager that cancels the connection, and thus its body, if the client disconnects."""
+        """Context manager that cancels the connection, and with it the body of the `with` statement, if the client disconnects."""
         descriptor = connection.fileno()
         self._watched[descriptor] = connection
         if descriptor >= 0:

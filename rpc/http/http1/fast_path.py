@@ -1,7 +1,7 @@
 """Fast path for calls: parses plain HTTP/1.1 POST requests, which nearly all clients send, and answers them in the connection's task.
 
 Hypercorn takes three tasks and some 300 µs per request. The fast path takes only the time of the system calls, one task switch by trio, and
-the method. A complete request is answered at once if possible; any other POST runs as a `RequestCycle` of the ASGI app. Everything else
+the method. A complete request is answered at once if possible. Any other POST runs as a `RequestCycle` of the ASGI app. All other input
 (other methods, chunked bodies, upgrades, HTTP/2, unusual heads) is passed to hypercorn, from the first byte of the request on.
 """
 
@@ -28,7 +28,6 @@ from rpc.jsonrpc.eager import Completed, start_eagerly
 
 # Clients repeat a few heads, so the plan for a head, which takes 10 µs to make, is cached. The plan for a head of HEAD_KEPT_SIZE_MAX bytes
 # can use 50 KB of memory if its headers are as short as possible.
-# 50 KB in memory, if its headers are as short as possible.
 HEADS_KEPT_MAX, HEAD_KEPT_SIZE_MAX = 512, 1 << 10
 # Replies larger than this, in bytes, count towards the client's limits until they are sent.
 SMALL_SIZE_MAX = 1 << 13
@@ -58,8 +57,9 @@ class FallbackApp(Protocol):
 
 
 class RequestPlan(Struct, frozen=True):
-    """What to do with requests that have the same head: the parsed head, the caller, and the bytes of the reply's head before the content
-    length and after the date. `begin` is empty if the app must refuse the request.
+    """What to do with requests that have the same head: the parsed head, the caller, and the fixed parts of the reply's head.
+
+    The reply's head is `begin`, the content length, the date and `end`. `begin` is empty if the app must refuse the request.
     """
 
     head: RequestHead
@@ -79,11 +79,11 @@ class Http1FastPath:
         self._cached_plan = lru_cache(HEADS_KEPT_MAX)(self._make_plan)
 
     async def run(self) -> None:
-        """Watch clients that wait for a reply for disconnects. Runs until it is cancelled."""
+        """Watch the clients that wait for a reply, and detect when they disconnect. Runs until it is cancelled."""
         await self._disconnect_watcher.run()
 
     async def __call__(self, connection: Connection, usage: ClientUsage, data: bytes, bugs: LogLimit) -> bytes | None:
-        """Serve a connection while it sends calls. Return the first bytes for hypercorn, or None at the end of the connection."""
+        """Serve a connection while it sends calls. Return the bytes from which on hypercorn must serve it, or None at its end."""
         client, port = connection.client[0], connection.server[1]
         while True:
             end = data.find(END) + len(END)
@@ -108,7 +108,7 @@ class Http1FastPath:
             data = rest
 
     def _make_plan(self, client: str, port: int, data: bytes) -> RequestPlan | None:
-        """Return the plan for a head; None if hypercorn must serve the request."""
+        """Return the plan for requests with this head, or None if hypercorn must serve them."""
         request = read_head(data)
         if request is None:
             return None
@@ -152,7 +152,7 @@ class Http1FastPath:
     async def _run_cycle(
         self, connection: Connection, usage: ClientUsage, plan: RequestPlan, data: bytes, bugs: LogLimit, app: App
     ) -> bytes | None:
-        """Run the app for a request that may still be arriving. Return the bytes after the request; None ends the connection."""
+        """Run the app for a request that may still be arriving. Return the bytes after the request, or None to end the connection."""
         cycle = RequestCycle(connection, plan.head, self._dates)
         scope = _scope(plan.head, connection.client, connection.server)
         scope["state"] = {"usage": usage}
@@ -170,7 +170,7 @@ class Http1FastPath:
 
 
 def _scope(request: RequestHead, client: tuple[str, int], server: tuple[str, int]) -> Event:
-    """Return the part of the ASGI scope that the app uses. For POST, all paths are equivalent."""
+    """Return those parts of the ASGI scope that the app uses. For a POST request, all paths are equivalent."""
     return {
         "type": "http",
         "http_version": "1.1",

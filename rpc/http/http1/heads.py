@@ -15,10 +15,9 @@ _BEGINNING = b"POST "
 _TOKEN = rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+"
 # No control bytes, no white space before a colon, no continued lines, CR LF after every line. No repetition can match the beginning of what
 # follows it, so matching takes linear time.
-# part after it, so the time is linear.
 _HEAD = re.compile(rb"POST [\x21-\x7e]+ HTTP/1\.1\r\n(?:" + _TOKEN + rb":[\t\x20-\x7e\x80-\xff]*\r\n)+\r\n")
 _SIZE = re.compile(rb"0|[1-9][0-9]{0,14}")
-# Headers that determine the end of the request or of the connection. Each may occur only once.
+# Headers that determine where the request or the connection ends. Each may occur only once.
 _SINGLE = frozenset({b"host", b"content-length", b"connection", b"expect"})
 _LEFT = frozenset({b"transfer-encoding", b"upgrade"})
 _STAYS, _ENDS = b"keep-alive", b"close"
@@ -27,8 +26,9 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class RequestHead(Struct, frozen=True):
-    """The head of a POST request: its headers with names in lower case, the size of its body, whether it is the last request on its
-    connection, and whether the client waits for `100 Continue`.
+    """The head of a POST request: its headers with lower-case names, and the size of its body.
+
+    `is_last` means that the client closes the connection after the request, and `waits` that it waits for `100 Continue`.
     """
 
     headers: Headers
@@ -38,7 +38,7 @@ class RequestHead(Struct, frozen=True):
 
 
 def may_begin(data: bytes) -> bool:
-    """Whether bytes can be the beginning of an incomplete head that this parser accepts."""
+    """Whether these bytes can be the beginning of a head that this parser accepts."""
     begins = data.startswith(_BEGINNING) if len(data) >= len(_BEGINNING) else _BEGINNING.startswith(data)
     return begins and len(data) <= HEAD_SIZE_MAX and b"\n\n" not in data and b"\n\r\n" not in data
 

@@ -31,11 +31,13 @@ def head(status: int, headers: Headers, date: bytes, *, is_last: bool) -> bytes:
 
 
 def failure(status: int, date: bytes, *, is_last: bool) -> bytes:
-    """Encode an empty error response that closes the connection. `is_last` means that the client has requested to close it."""
+    """Encode an error response with an empty body, after which the connection is closed. `is_last` means that the client requested the
+    close.
+    """
     said = () if is_last else [(b"connection", b"close")]
     return head(status, [(b"content-length", b"0"), *said], date, is_last=is_last)
 
 
 def continue_response(date: bytes) -> bytes:
-    """Encode the response `100 Continue`, for which a client waits before it sends the body."""
+    """Encode the response `100 Continue`. Some clients wait for it before they send the body."""
     return head(100, (), date, is_last=False)

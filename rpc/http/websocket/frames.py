@@ -1,7 +1,7 @@
 """Parser of WebSocket frames without I/O: converts received bytes to messages and to replies to control frames.
 
-A text that arrives as one complete frame, as nearly all do, is parsed here, in a fifth of wsproto's time. All other frames are passed to
-wsproto, which enforces the protocol; only their length is parsed here, to find their end.
+Nearly all texts arrive as one complete frame. These are parsed here, in a fifth of wsproto's time. All other frames are passed to wsproto,
+which enforces the protocol. Of those, only the length is parsed here, to find their end.
 """
 
 import struct
@@ -23,19 +23,19 @@ _SMALL_HEAD, _HEAD, _LARGE_HEAD = struct.Struct("!BB"), struct.Struct("!BBH"), s
 
 
 class FrameEvent(Enum):
-    """Kind of event found in the received bytes."""
+    """Kind of event that the received bytes contain."""
 
     TEXT = auto()  # a text message, in UTF-8
     BYTES = auto()  # a binary message
-    ANSWER = auto()  # a frame to send
+    ANSWER = auto()  # a frame to send to the client
     END = auto()  # the last frame to send, if any: the client has closed the WebSocket or violated the protocol
     TOO_LARGE = auto()  # the last frame to send, because a message is too large
-    NOTHING = auto()  # a frame, or part of one, without a result yet
+    NOTHING = auto()  # a frame, or part of one, that has no result yet
     MORE = auto()  # no event: more bytes are needed
 
 
 class Frames:
-    """Parser of a client's frames. `waiting_size` is the number of received bytes of an incomplete message."""
+    """Parser of a client's frames. `waiting_size` is the number of bytes received so far of an incomplete message."""
 
     def __init__(self, size_max: int) -> None:
         self.waiting_size = 0
@@ -44,7 +44,7 @@ class Frames:
         self._found: deque[tuple[FrameEvent, bytes]] = deque()
         self._text = bytearray()
         self._data, self._at = b"", 0
-        # For a frame that wsproto has received in part: its first bytes until its length is known, then the number of missing bytes.
+        # State of a frame that wsproto has received in part: its first bytes until its length is known, then the number of missing bytes.
         self._head = b""
         self._missing = 0
         self._is_fragmented = False
@@ -55,7 +55,7 @@ class Frames:
         return bool(self._found) or self._at < len(self._data)
 
     def feed(self, data: bytes) -> None:
-        """Add received bytes. Call it after `next` has returned MORE."""
+        """Add received bytes. Call this method after `next` has returned MORE."""
         self._data, self._at = data, 0
 
     def drop(self) -> None:
@@ -76,7 +76,7 @@ class Frames:
         return self._found.popleft() if self._found else (FrameEvent.NOTHING, b"")
 
     def close(self, code: int, reason: str = "") -> bytes:
-        """Return the frame that closes the WebSocket; b"" if it is already closed."""
+        """Return the frame that closes the WebSocket, or b"" if it is already closed."""
         try:
             return self._protocol.send(CloseConnection(code, reason or None))
         except LocalProtocolError:
@@ -104,7 +104,7 @@ class Frames:
         return text
 
     def _pass_on(self) -> None:
-        """Pass the next frame, or the received part of it, to wsproto."""
+        """Pass the next frame to wsproto, or the part of it that has arrived."""
         rest = len(self._data) - self._at
         if not self._missing:
             known = len(self._head)
@@ -121,7 +121,7 @@ class Frames:
         self._emit(size)
 
     def _set_kind(self, first: int) -> None:
-        """Update whether the message continues after this frame, from the frame's first byte. Control frames can occur within a message."""
+        """Store whether the message continues after this frame, which its first byte tells. Control frames can occur within a message."""
         if not first & _CONTROL:
             self._is_fragmented = not first & _LAST
 
@@ -136,12 +136,12 @@ class Frames:
                 self._found.append((FrameEvent.ANSWER, self._protocol.send(event.response())))
             elif isinstance(event, CloseConnection):
                 is_asked = self._protocol.state is ConnectionState.REMOTE_CLOSING
-                # Otherwise the client has violated the protocol: 1002, or 1007 for a text that isn't valid UTF-8.
+                # Otherwise the client has violated the protocol. The code is 1002, or 1007 for a text that isn't valid UTF-8.
                 self._end(FrameEvent.END, self._protocol.send(event.response()) if is_asked else self.close(event.code, event.reason or ""))
 
     def _collect(self, event: Message[Any]) -> None:
         """Add a chunk to the current message. Queue an event if the message is complete or too large."""
-        # As bytes, since a single character can make a str use four bytes per character.
+        # The text is collected as bytes, since a single character can make a str use four bytes per character.
         data: bytes = event.data.encode() if isinstance(event, TextMessage) else event.data
         self.waiting_size += len(data)
         if self.waiting_size > self._size_max:
@@ -155,7 +155,7 @@ class Frames:
             self.waiting_size = 0
 
     def _end(self, kind: FrameEvent, frame: bytes) -> None:
-        """Queue the last event, and drop the remaining bytes."""
+        """Queue the WebSocket's last event, and drop the remaining bytes."""
         self._found.append((kind, frame))
         self._data, self._at = b"", 0
 
@@ -175,7 +175,7 @@ def text_head(size: int) -> bytes:
 
 
 def unmasked(mask: bytes, data: bytes) -> bytes:
-    """Unmask a client's data. Uses two large integers, since bytes would need a Python loop."""
+    """Unmask a client's data. Two large integers are used for this, since bytes would need a Python loop."""
     size = len(data)
     masks = (mask * (size // _MASK_SIZE + 1))[:size]
     return (int.from_bytes(data, "little") ^ int.from_bytes(masks, "little")).to_bytes(size, "little")
@@ -190,7 +190,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _frame_size(head: bytes) -> int | None:
-    """Return the length of a client's frame, including its header, from its first bytes; None if more bytes are needed."""
+    """Compute the length of a client's frame, including its header, from the first bytes. Return None if more bytes are needed."""
     if len(head) < _SMALL_HEAD.size:
         return None
     size, mask = head[1] & _SIZE, _MASK_SIZE if head[1] & _MASKED else 0

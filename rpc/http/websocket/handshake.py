@@ -13,7 +13,7 @@ _REFUSED = [(b"content-length", b"0"), (b"connection", b"close")]
 
 
 class UpgradeRequest(Exception):
-    """Raised for a valid request for a WebSocket. The code that receives the connection's bytes continues with frames."""
+    """Raised for a valid request to open a WebSocket. The code that receives the connection's bytes then treats them as frames."""
 
     def __init__(self, request: h11.Request, connection: h11.Connection) -> None:
         self.headers = list(request.headers)
@@ -31,8 +31,8 @@ class UpgradeRequest(Exception):
 
 
 def asks(request: h11.Request) -> bool:
-    """Whether a request with the header `Upgrade: websocket` asks for a WebSocket; otherwise it is an ordinary request."""
-    # Of repeated headers the last one counts, here and in `is_valid`.
+    """Whether a request asks for a WebSocket. Some requests with `Upgrade: websocket` don't, and are treated as ordinary requests."""
+    # If a header is repeated, its last value counts, here and in `is_valid`.
     tokens = [split_comma_header(value) for name, value in request.headers if name == b"connection"]
     return request.method.upper() == b"GET" and bool(tokens) and any(token.lower() == "upgrade" for token in tokens[-1])
 

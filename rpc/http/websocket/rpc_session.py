@@ -22,9 +22,9 @@ from rpc.push.session import Session
 WAITING_PER_SOCKET_MAX = 64
 TRY_AGAIN_LATER = 1013  # close code
 NO_TEXT = b"error: string payload expected"
-NOTICES = " notices"  # appended to an address to queue its notices separately
+NOTICES = " notices"  # appended to a client's address so that its notices have a separate queue
 
-# Waits until an input or output of an address is admitted.
+# A function that waits until the scheduler admits an input or output of an address.
 Turn = Callable[[str], Awaitable[None]]
 
 
@@ -32,10 +32,7 @@ class MessageChannel(Protocol):
     """Interface of an open WebSocket. Texts are UTF-8 bytes."""
 
     async def receive(self) -> bytes | None:
-        """Return the next text message; None for a binary message.
-
-        Raises: trio.EndOfChannel at the end of the input.
-        """
+        """Return the next text message, or None for a binary message. Raises trio.EndOfChannel at the end of the input."""
 
     async def answer(self, text: bytes) -> None:
         """Send a reply. Disconnect a client that leaves too many replies unread."""
@@ -48,14 +45,14 @@ class MessageChannel(Protocol):
 
 
 class RpcSession:
-    """Runs JSON-RPC over WebSockets. `push` supplies the notices, if there are any."""
+    """Runs JSON-RPC over WebSockets. `push` supplies the notices. Without it, no notices are sent."""
 
     def __init__(self, service: Service, limiter: ConnectionLimiter, push: Hub | None, turn: Turn) -> None:
         self._service, self._limiter, self._push, self._turn = service, limiter, push, turn
         self.memory = service.memory
 
     async def run(self, usage: ClientUsage, client: Caller, channel: MessageChannel) -> None:
-        """Serve a client over one WebSocket until it disconnects or is disconnected because it is too slow."""
+        """Serve a client over one WebSocket until it disconnects, or until the node disconnects it because it is too slow."""
         session = None if self._push is None else self._session(self._push, usage)
         try:
             async with trio.open_nursery() as nursery:
@@ -73,12 +70,12 @@ class RpcSession:
         return push.session(partial(self._limiter.acquire, usage, kind), partial(self._limiter.release, usage, kind))
 
     async def _notify(self, usage: ClientUsage, session: Session, channel: MessageChannel, scope: trio.CancelScope) -> None:
-        """Send the notices of a WebSocket. A client that is too slow gets a close frame with the reason, and is aborted if it doesn't
-        receive it.
+        """Send the notices of a WebSocket. A client that is too slow gets a close frame with the reason. If it doesn't receive that frame,
+        its connection is aborted.
         """
         with session.patience:
             while (notice := await session.next()) is not None:
-                # Queued separately from the address's requests, which must not wait for the thousand notices that a block can cause.
+                # Notices have a separate queue, since the address's requests must not wait for the thousand notices that a block can cause.
                 await self._turn(usage.address + NOTICES)
                 await channel.send(*notice)
                 session.sent()
@@ -89,7 +86,9 @@ class RpcSession:
         scope.cancel()
 
     async def _answer(self, usage: ClientUsage, caller: Caller, channel: MessageChannel, nursery: trio.Nursery) -> None:
-        """Answer requests until the client disconnects. Replies are in order, except that broadcasts don't block later requests."""
+        """Answer requests until the client disconnects. Replies are sent in request order, but a pending broadcast doesn't block later
+        requests.
+        """
         places = trio.Semaphore(WAITING_PER_SOCKET_MAX)
         session: Session | None = caller.session
 

@@ -21,22 +21,22 @@ from rpc.jsonrpc.memory import MemoryReservation, Overloaded
 from rpc.log import Log
 
 INTERNAL_ERROR = 1011  # close code
-# At most 123 bytes, the maximum for a close frame.
+# The reason may have at most 123 bytes, the maximum for a close frame.
 NO_ROOM = "the memory limit (%d bytes in total) is reached; send less at once, take the replies, and try again"
-# The chunks of texts larger than this, in bytes, are sent one after another instead of being joined.
+# If a text is larger than this, in bytes, its chunks are sent one after another instead of being joined.
 JOINED_SIZE_MAX = 4000
 
 _log = Log("http")
 
 
 class ByteChannel(Protocol):
-    """Interface of a connection for its WebSocket."""
+    """Interface that a WebSocket uses to access its connection."""
 
     client: tuple[str, int]
-    server: tuple[str, int]  # the node's address from the client's point of view
+    server: tuple[str, int]  # the address at which the client sees the node
 
     async def receive(self) -> bytes:
-        """Return the next bytes once they are admitted; b"" at the end of the input."""
+        """Return the next bytes once they are admitted, or b"" at the end of the input."""
 
     def try_write(self, data: bytes) -> bytes:
         """Send as much of a small chunk as the operating system accepts without waiting. Return the rest."""
@@ -45,7 +45,7 @@ class ByteChannel(Protocol):
         """Send chunks. Disconnect a client that receives too slowly."""
 
     async def write_whole(self, *pieces: bytes) -> None:
-        """Send chunks as `write` does, without other output in between."""
+        """Send several chunks, with no other output between them. Disconnect a client that receives too slowly."""
 
 
 class WebSocketServer:
@@ -83,7 +83,7 @@ class WebSocketServer:
             self._limiter.release(usage, ClientResource.SOCKETS)
 
     async def _run(self, socket: "WebSocketConnection", usage: ClientUsage, caller: Caller, client: str, bugs: LogLimit) -> None:
-        """Run the session. An exception that the client hasn't caused is logged and ends only this WebSocket."""
+        """Run the session. If an exception isn't the client's fault, it is logged and ends only this WebSocket."""
         try:
             await self._rpc_session.run(usage, caller, socket)
         except* (ClientEnded, OSError, trio.BrokenResourceError, trio.ClosedResourceError):
@@ -95,7 +95,7 @@ class WebSocketServer:
 
 
 class WebSocketConnection:
-    """An open WebSocket. `held` is the reserved memory of a fragmented message, `reserve` makes a reservation for a reply."""
+    """An open WebSocket. `held` is the reserved memory of a fragmented message, and `reserve` creates a reservation for a reply."""
 
     def __init__(
         self,
@@ -111,9 +111,9 @@ class WebSocketConnection:
         self._is_closed = False
 
     async def receive(self) -> bytes | None:
-        """Return the next text message; None for a binary message.
+        """Return the next text message, or None for a binary message. Raises trio.EndOfChannel at the end of the input.
 
-        The memory of a fragmented message stays reserved until the next call. Raises: trio.EndOfChannel at the end of the input.
+        The memory of a fragmented message stays reserved until the next call.
         """
         self._held.release()
         if self._frames.has_more:
@@ -134,7 +134,7 @@ class WebSocketConnection:
             await self._wait_for_input()
 
     async def answer(self, text: bytes) -> None:
-        """Send a reply. Unsent bytes and large replies count towards the memory limit; a client that exceeds it is disconnected."""
+        """Send a reply. Unsent bytes and large replies count towards the memory limit. A client that exceeds the limit is disconnected."""
         if self._is_closed:
             return
         is_small = len(text) <= JOINED_SIZE_MAX
@@ -160,16 +160,16 @@ class WebSocketConnection:
             await self._wire.write_whole(text_head(size), *pieces)
 
     async def close(self, code: int, reason: str) -> None:
-        """Send a close frame, after which nothing can be sent."""
+        """Send a close frame. After that, nothing more can be sent."""
         self._is_closed = True
         await self._wire.write(self._frames.close(code, reason))
 
     def drop_input(self) -> None:
-        """Drop all received bytes at the end, since an exception can keep this object alive until the garbage collector runs."""
+        """Drop all received bytes at the end of the WebSocket. An exception can keep this object alive until the garbage collector runs."""
         self._frames.drop()
 
     async def _wait_for_input(self) -> None:
-        """Wait for the input scheduler. Frames can be tiny, and a thousand of them must not delay other clients."""
+        """Wait until the input scheduler admits the next frame. Frames can be tiny, and a thousand of them must not delay other clients."""
         await self._input_scheduler.wait(self._usage.address)
 
     async def _receive_more(self) -> None:
