@@ -2,8 +2,8 @@
 
 Each block adds a fixed budget to a pool and subtracts a fraction of its content. Without claims, any pool approaches the equilibrium budget
 / fraction, so unclaimed accounts don't accumulate. The fraction is the fixed-point number decay / 2^36. A common pool limits the free
-accounts of the chain. A pool per elected witness ensures that no witness uses up the common one in its own blocks. Source: operations.md
-§2.12; block-processing.md §3.9.5, §3.18.
+accounts of the chain. A pool per elected witness ensures that no witness uses up the common one in its own blocks.
+Source: operations.md §2.12; block-processing.md §3.9.5, §3.18.
 """
 
 from state.protocol import constants

@@ -2,8 +2,8 @@
 
 The reference has no flag for patches: a text that can be parsed as patches and applied is a patch, any other text replaces the body. A
 difference in parsing, matching or applying would therefore change bodies. This package follows the C++ port of diff-match-patch that the
-reference uses, even where other ports differ. The port has a time limit; here a work budget in steps replaces it. Source: operations.md
-§8.1 "Edit".
+reference uses, even where other ports differ. The port has a time limit; here a work budget in steps replaces it.
+Source: operations.md §8.1 "Edit".
 """
 
 from state.effects.body_patch.application import apply_patches
