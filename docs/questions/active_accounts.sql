@@ -1,6 +1,6 @@
 -- Active accounts
 -- The number of accounts that voted, posted, transferred or traded on each day.
--- Note: an account is not a person. Operations by custom_json, which games and bots use, aren't counted.
+-- Note: an account is not a person. custom_json operations, which games and bots use, aren't counted.
 WITH acts AS (
     SELECT time, voter AS account FROM vote
     UNION ALL SELECT time, author FROM comment

@@ -1,6 +1,6 @@
 -- Inflation by source
 -- New tokens by recipient: authors, beneficiaries, curators, witnesses, the proposal fund, interest.
--- Note: each symbol has its own sum. Rewards of miners, and rewards from before hardfork 16, have the same names but different amounts.
+-- Note: each symbol has its own sum. Rewards for proofs of work, and producers' rewards in liquid COIN, are missing: both ended with hardfork 16, and no operation records them.
 WITH created AS (
     SELECT 'authors' AS source, sbd_payout AS amount, sbd_payout_symbol AS symbol FROM author_reward
     UNION ALL SELECT 'authors', steem_payout, steem_payout_symbol FROM author_reward

@@ -1,6 +1,6 @@
 -- Highest-paid posts
 -- The ten posts and comments with the highest payouts, with their votes.
--- Note: votes are counted by operations, so changes of a vote count too. The title is that of the first version.
+-- Note: vote operations are counted, so each change of a vote counts as another vote. The title is that of the first version.
 WITH paid AS (
     SELECT author, permlink, sum(payout) AS reward FROM comment_reward GROUP BY author, permlink
 ), votes AS (
