@@ -1,4 +1,6 @@
-"""Entry point of the command line, `python -m node`. Gives interruptions, closed outputs, full disks and bugs their exit statuses."""
+"""Entry point of the command line, `python -m node`. Determines the exit status after an interruption, a closed output, a full disk or a
+bug.
+"""
 
 import errno
 import os
@@ -18,8 +20,8 @@ NODE_ADVICE = "Every acknowledged block is in the folder of --data. Start the no
 def main() -> int:
     """Load and run the command line, and return the exit status.
 
-    The imports are inside the `try`, since they take a quarter of a second, in which Ctrl-C must not print a traceback either.
-    The collector is tuned before them, since its default thresholds take a tenth of their time.
+    The imports are inside the `try`: they take a quarter of a second, and Ctrl-C must not print a traceback during that time either. The
+    garbage collector is tuned before them, because with its default thresholds it takes a tenth of their time.
     """
     open_closed_streams()
     if sys.argv[1:] in ([word] for word in VERSION_WORDS):
@@ -39,9 +41,9 @@ def main() -> int:
 
 
 def open_closed_streams() -> None:
-    """Open the null device for each closed standard stream.
+    """Open the null device for each standard stream that is closed.
 
-    Otherwise the next opened file, for example the block log, gets the number of the stream, and libraries print into it.
+    Otherwise the next opened file, for example the block log, gets the descriptor number of the stream, and libraries print into it.
     """
     for descriptor in STREAMS:
         try:
@@ -82,7 +84,7 @@ def end_of(error: BaseException) -> int:
 
 
 def has_only(error: BaseException, kind: type[BaseException]) -> bool:
-    """Whether an error, or every error of a group, is of a kind."""
+    """Whether an error, or every error in a group of errors, is of this kind."""
     if isinstance(error, BaseExceptionGroup):
         return error.split(kind)[1] is None
     return isinstance(error, kind)
@@ -101,7 +103,7 @@ def report(error: BaseException) -> None:
 def leave_quietly() -> int:
     """Return the exit status for a closed output (`| head -1`).
 
-    stdout becomes the null device, since flushing the rest of the buffer at exit would fail again.
+    stdout is replaced by the null device, since flushing the rest of the buffer at exit would fail again.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return Status.PIPE_CLOSED

@@ -1,4 +1,4 @@
-"""The version of this program; pyproject.toml takes it from here."""
+"""The version of this program. pyproject.toml reads it from this module."""
 
 VERSION = "0.1.0"
 VERSION_WORDS = ("--version", "-V")

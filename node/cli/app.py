@@ -1,4 +1,4 @@
-"""Command line of `bin/coind`: its commands, each in a module that is imported on use, and their exit statuses."""
+"""Command line of `bin/coind`: its commands, each in a module that is imported only when the command is used, and its exit statuses."""
 
 import re
 import sys
@@ -68,7 +68,7 @@ app.command("node.cli.keys:keys_command", name="keys", help="Print the keys of a
 
 @app.command(name="completion", group=ABOUT)
 def completion_command(shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="The shell.")], /) -> int:
-    """Print the completion script of a shell for the commands and options."""
+    """Print a shell's completion script for the commands and options."""
     print(app.generate_completion(shell=shell))
     return 0
 
@@ -101,7 +101,7 @@ def main() -> int:
 
 
 def problem(error: CycloptsError) -> str:
-    """Return the error of a command line as a sentence."""
+    """Return an error in the command line as a sentence."""
     if isinstance(error, UnusedCliTokensError):
         given = " ".join(map(repr, error.unused_tokens or ()))
         return f'Unexpected argument: {given}. Put texts with spaces in quotes, for example "1.000 COIN".'
@@ -111,5 +111,5 @@ def problem(error: CycloptsError) -> str:
 
 
 def usage(error: CycloptsError) -> str:
-    """Return a pointer to the help of the command, or to the general help."""
+    """Return a sentence that refers to the help of the command, or to the general help."""
     return f"See: {' '.join(['bin/coind', *(error.command_chain or ()), '--help'])}"

@@ -1,4 +1,4 @@
-"""Parses block numbers and ranges of the command line: 1M, 100k, 1_000, 1M:2M."""
+"""Parses block numbers and ranges on the command line, for example 1M, 100k, 1_000 or 1M:2M."""
 
 import re
 
@@ -10,7 +10,7 @@ BLOCK_MAX = (1 << 32) - 1
 
 
 def count(text: str, option: str, *, least: int = 0) -> int:
-    """Parse a number, for example 100000, 100_000, 100k or 1.5M. Raises NodeError, which names the option."""
+    """Parse a number, for example 100000, 100_000, 100k or 1.5M. Raises NodeError that names the option, also if it is below `least`."""
     found = NUMBER.fullmatch(text.replace("_", ""))
     if found is not None:
         whole, fraction, unit = found[1], found[2] or "", UNITS[found[3].lower()]
@@ -22,7 +22,9 @@ def count(text: str, option: str, *, least: int = 0) -> int:
 
 
 def block_range(text: str, option: str) -> tuple[int, int | None]:
-    """Return the first and the last block of FIRST:END, which excludes END. The last is None without an END. Raises NodeError."""
+    """Return the first and the last block of a range FIRST:END, which doesn't include END. The last block is None if END is missing. Raises
+    NodeError.
+    """
     start, colon, stop = text.partition(":")
     if not colon:
         raise NodeError(f"{option} {text!r} is not a range. Expected FIRST:END, for example 1M:2M, 1M: or :2M.")

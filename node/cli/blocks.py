@@ -64,7 +64,7 @@ def repair_command(
 
 
 def damage_of_edits(folder: Path) -> str:
-    """Return the damage in a folder's file of state edits, "" for none, and print the number of good lines."""
+    """Print the number of valid lines in a folder's edit log, and return a description of its damage, or "" for none."""
     try:
         lines = lines_in(folder, tag_of(folder), SYSTEM)
     except DamagedEdits as error:
@@ -75,13 +75,13 @@ def damage_of_edits(folder: Path) -> str:
 
 
 def tag_of(folder: Path) -> str:
-    """Return the tag of a folder's state edits, "" for none."""
+    """Return the tag of a folder's edit log, or "" if it has none."""
     mark = read_chain(SYSTEM, folder)
     return "" if mark is None else mark.edits
 
 
 def wire_of(folder: Path, chain: str | None) -> Wire:
-    """Return the wire format of a folder's blocks. Raises NodeError."""
+    """Return the wire format of the blocks in a folder. Raises NodeError."""
     try:
         mark = read_chain(SYSTEM, folder)
     except OSError as error:

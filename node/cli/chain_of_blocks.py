@@ -1,4 +1,4 @@
-"""Selects the chain of the blocks that a command reads."""
+"""Determines the chain whose blocks a command reads."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from state.protocol.spec import ChainSpec
 
 
 def spec_of_blocks(path: Path, chain: str | None) -> ChainSpec:
-    """Return the spec with the name or path `chain`, or without one the spec of the blocks at `path`.
+    """Return the chain spec with the name or path `chain`, or if it is None the spec of the blocks at `path`.
 
     Raises NodeError, including if the blocks belong to another chain.
     """

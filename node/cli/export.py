@@ -77,7 +77,7 @@ def export_command(
 
 
 def names(text: str, option: str) -> tuple[str, ...]:
-    """Parse names separated by commas. Raises NodeError for an empty name."""
+    """Parse names separated by commas. Raises NodeError if one of them is empty."""
     found = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     if not all(found):
         raise NodeError(f"{option} {text!r} has an empty name. Separate names by commas, for example transfer,vote.")
@@ -85,7 +85,7 @@ def names(text: str, option: str) -> tuple[str, ...]:
 
 
 def tables_of(text: str) -> dict[str, int]:
-    """Return the interval in blocks at which each table is written, 0 for only at the end. Raises NodeError."""
+    """Parse the option `--tables`. Return the interval in blocks at which each table is written (0: only at the end). Raises NodeError."""
     found = {}
     for each in names(text, "--tables") if text else ():
         name, at, every = each.partition("@")

@@ -1,4 +1,6 @@
-"""`coind keys`: prints the keys of an account from a chain spec, or derived from its name and a password, without a node."""
+"""`coind keys`: prints the keys of an account, without a node. The keys come from a chain spec, or from the account's name and a
+password.
+"""
 
 from typing import Annotated, Literal
 
@@ -42,7 +44,9 @@ def keys_command(
 
 
 def keys_of(spec: ChainSpec, name: str, password: str | None) -> tuple[dict[str, bytes], str]:
-    """Return the secrets of an account by role, and a note on their origin, "" if it is obvious. Raises NodeError if they are unknown."""
+    """Return the secrets of an account by role, and a remark on their origin ("" if it is obvious). Raises NodeError if they are
+    unknown.
+    """
     if password is None:
         known = next((account for account in known_accounts(spec) if account.name == name), None)
         if known is not None:
@@ -60,5 +64,5 @@ def is_witness(spec: ChainSpec, name: str) -> bool:
 
 
 def default_password(spec: ChainSpec) -> str:
-    """Return the password of the spec's first account with one, or that of the chain dev."""
+    """Return the password of the first account in the spec that has one, or else that of the chain dev."""
     return next((account.password for account in spec.genesis.accounts if account.password), DEFAULT_PASSWORD)

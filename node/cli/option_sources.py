@@ -1,7 +1,8 @@
-"""Sources of options in addition to the command line: environment variables, then the TOML file of `--config`.
+"""Sources of options besides the command line: environment variables, then the TOML file given by `--config`.
 
-Every option of every command has a variable and a key. For `run` and `replay` they are, for example, COIND_CHAIN and `chain`. For other
-commands they include the command: COIND_EXPORT_CHAIN, and `chain` in the table `[export]`. An empty variable counts as unset.
+Every option of every command has a variable and a key in the file. For `run` and `replay` they are, for example, COIND_CHAIN and `chain`.
+For other commands they include the command's name: COIND_EXPORT_CHAIN, and `chain` in the table `[export]`. An empty variable counts as
+unset.
 """
 
 import os
@@ -41,14 +42,14 @@ Options = dict[str, Argument]
 
 
 class OptionSources:
-    """Sources of options for the commands of an app. cyclopts calls it after parsing the command line."""
+    """Reads options of an app's commands from variables and files. cyclopts calls this object after it has parsed the command line."""
 
     def __init__(self, app: App) -> None:
         self._app = app
         self._sources: dict[str, str] = {}
 
     def __call__(self, _command: App, words: tuple[str, ...], arguments: ArgumentCollection) -> None:
-        """Set the options of the command `words` that are not on the command line. Raises CycloptsError."""
+        """Set those options of the command `words` that are missing on the command line. Raises CycloptsError."""
         options = options_of(arguments)
         self._sources = {}
         for argument in options.values():
@@ -66,13 +67,13 @@ class OptionSources:
             self._read_file(given.tokens[-1].value, words, options)
 
     def name_sources(self, text: str) -> str:
-        """Return an error message with each option named by its source, for example `COIND_DATA` instead of `--data`."""
+        """Return an error message in which each option is named by its source, for example `COIND_DATA` instead of `--data`."""
         for option, name in self._sources.items():
             text = re.sub(rf"(?<![\w-]){re.escape(option)}(?![\w-])", name.replace("\\", r"\\"), text)
         return text
 
     def _add(self, argument: Argument, texts: Iterable[str], *, keyword: str, source: str, name: str) -> None:
-        """Set an option's value from strings, as on the command line. Errors call it `name`."""
+        """Set an option's value from strings, as on the command line. Error messages call the option `name`."""
         self._sources[names_of(argument)[0]] = name
         for index, text in enumerate(texts):
             argument.append(Token(keyword=keyword, value=text, source=source, index=index))
@@ -98,7 +99,7 @@ class OptionSources:
                 self._add(options[key], texts, keyword=key, source=file, name=f"{key} in {file}")
 
     def _table_of(self, file: str, words: tuple[str, ...], options: Options) -> dict[str, Any]:
-        """Return the part of a file that belongs to a command."""
+        """Return the keys of a config file that belong to a command."""
         root = read_file(file)
         if words[0] in UNNAMED:
             others = set(names(self._app)) - set(UNNAMED)
@@ -116,14 +117,14 @@ class OptionSources:
         return {key: value for key, value in root.items() if key in unnamed} | dict(table)
 
     def _other_options(self, words: tuple[str, ...]) -> set[str]:
-        """Return the options of other commands that share the variables and the table of this command."""
+        """Return the options of those other commands that use the same variables and the same table as this command."""
         if words[0] not in UNNAMED:
             return set()
         (other,) = (name for name in UNNAMED if name != words[0])
         return {*options_of(self._app[other].assemble_argument_collection()), *SHARED}
 
     def _warn_of_typos(self, words: tuple[str, ...], options: Options) -> None:
-        """Log a warning for each unknown variable that is similar to an option's."""
+        """Log a warning for each unknown variable whose name is similar to that of an option's variable."""
         start = variable_start(words)
         unknown = {name for name in os.environ if name.startswith(start)}
         unknown = unknown.difference(*(variables_of(words, each) for each in options.values()))
@@ -138,65 +139,65 @@ class OptionSources:
 
 
 def names(app: App) -> list[str]:
-    """Return the commands of an app."""
+    """Return the names of an app's commands."""
     return [name for name in app if not name.startswith("-")]
 
 
 def options_of(arguments: Iterable[Argument]) -> Options:
-    """Return the options among arguments by their keys in a file: their names without dashes."""
+    """Return those of the arguments that are options, keyed by their names in a file, which have no dashes at the start."""
     return {key_of(each): each for each in arguments if names_of(each)[0].startswith("--")}
 
 
 def names_of(argument: Argument) -> tuple[str, ...]:
-    """Return the name of an argument, then its deprecated names. `Argument.names` has the negative forms too, and takes 10 us."""
+    """Return the name of an argument, then its deprecated names. `Argument.names` also contains the negative forms, and takes 10 us."""
     return cast("tuple[str, ...]", argument.parameter.name)
 
 
 def key_of(argument: Argument) -> str:
-    """Return the key of an option in a file: its name without dashes."""
+    """Return the key of an option in a file, which is its name without the dashes at the start."""
     return names_of(argument)[0].removeprefix("--")
 
 
 def deprecated_names(argument: Argument) -> list[str]:
-    """Return the deprecated names of an option, without dashes."""
+    """Return the deprecated names of an option, without the dashes at the start."""
     return [name.removeprefix("--") for name in names_of(argument)[1:]]
 
 
 def variable_start(words: tuple[str, ...]) -> str:
-    """Return the prefix of a command's variables."""
+    """Return the prefix of the variables of the command `words`."""
     return PREFIX if words[0] in UNNAMED else PREFIX + "_".join(words).replace("-", "_").upper() + "_"
 
 
 def variable_of(words: tuple[str, ...], argument: Argument) -> str:
-    """Return the variable of an option of a command."""
+    """Return the variable of an option of the command `words`."""
     return variables_of(words, argument)[0]
 
 
 def variables_of(words: tuple[str, ...], argument: Argument) -> list[str]:
-    """Return the variable of an option of a command, then those of its deprecated names."""
+    """Return the variable of an option of the command `words`, then the variables of the option's deprecated names."""
     derived = [variable_start(words) + name.replace("-", "_").upper() for name in (key_of(argument), *deprecated_names(argument))]
     return [declared_variable(argument) or derived[0], *derived[1:]]
 
 
 def declared_variable(argument: Argument) -> str:
-    """Return the variable of an option that has the same one in all commands, "" for other options."""
+    """Return the variable of an option that has the same variable in all commands, or "" for another option."""
     return next(iter(argument.parameter.env_var or ()), "")
 
 
 def unset(options: Mapping[str, Argument]) -> Options:
-    """Return the options without a value. `--port` counts as set if `--http` includes a port."""
+    """Return the options that have no value yet. `--port` counts as set if `--http` includes a port."""
     http = options.get("http")
     is_port_set = http is not None and bool(http.tokens) and has_port(http.tokens[-1].value)
     return {name: each for name, each in options.items() if not each.tokens and not (name == "port" and is_port_set)}
 
 
 def type_in_file(hint: Any) -> Any:
-    """Return the type of an option in a file. Paths and choices are strings."""
+    """Return the type that an option has in a file. Paths and choices are strings there."""
     return next((kind for kind in (hint, *get_args(hint)) if kind in WORDS or get_origin(kind) is tuple), str)
 
 
 def read_file(file: str) -> dict[str, Any]:
-    """Return the table of a TOML file. Raises CycloptsError."""
+    """Return the top-level table of a TOML file. Raises CycloptsError."""
     try:
         with Path(file).open("rb") as opened:
             data = opened.read(SIZE_MAX + 1)

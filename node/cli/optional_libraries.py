@@ -1,6 +1,7 @@
 """`coind install`: installs optional dependencies.
 
-In a checkout, the launcher installs them before this runs. An installed package calls pip of its environment, or uv.
+In a checkout, the launcher script installs them before this code runs. In an installed package, this code runs pip in the package's
+environment, or uv.
 """
 
 import importlib
@@ -39,7 +40,7 @@ def install_command(
 def packages_of(extra: Extra, requirements: Sequence[str]) -> list[str]:
     """Return the packages of an extra with their versions, from the wheel's metadata.
 
-    pip doesn't get the wheel's name, since a package index can have another project with it.
+    pip is given these packages instead of the wheel's own name, because a package index can have another project with that name.
     """
     pairs = [requirement.partition(";") for requirement in requirements]
     return [package.strip() for package, _, marker in pairs if marker.replace('"', "'").strip() == f"extra == '{extra}'"]
@@ -57,9 +58,9 @@ def install(packages: Sequence[str]) -> None:
 
 
 def installer(packages: Sequence[str]) -> list[str]:
-    """Return the command that installs packages for the Python of this process. Raises NodeError if there is neither pip nor uv.
+    """Return the command that installs packages for the Python of this process. Raises NodeError if neither pip nor uv is available.
 
-    The command ignores the current folder, which could contain modules for Python or settings for uv, for example another index.
+    The command ignores the current folder, which could contain modules for Python or settings for uv, for example another package index.
     """
     if find_spec("pip"):
         return [sys.executable, "-P", "-m", "pip", "install", *packages]

@@ -1,4 +1,4 @@
-"""cyclopts parameters that several commands share."""
+"""Types and validators of command line parameters that several commands share."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,13 +10,13 @@ from node.runtime.errors import NodeError
 
 
 class Bounds(Struct, frozen=True):
-    """Validator of a whole number. cyclopts has one, with a package of others that takes 2 ms to load."""
+    """Validator of an integer. cyclopts has such a validator too, but in a package that takes 2 ms to load."""
 
     least: int
     most: int | None = None
 
     def __call__(self, _hint: Any, value: int | None) -> None:
-        """Raise ValueError for a number that is out of bounds. None is the default of an optional one."""
+        """Raise ValueError for a number that is out of bounds. None, the default of an optional parameter, is accepted."""
         if value is None:
             return
         if value < self.least:
@@ -26,7 +26,7 @@ class Bounds(Struct, frozen=True):
 
 
 def split_list(_hint: Any, text: str, **_more: Any) -> list[str]:
-    """Split the variable of a repeatable option at commas and spaces."""
+    """Split the environment variable of a repeatable option at commas and spaces."""
     return text.replace(",", " ").split()
 
 
@@ -41,7 +41,7 @@ Config = Annotated[str | None, Parameter(help="A TOML file with options.", env_v
 
 
 def data_folder(text: str) -> Path:
-    """Return the path of a data folder. Raises NodeError.
+    """Return a string as the path of a data folder. Raises NodeError for an empty string.
 
     An empty path would mean the current folder. It is refused, since it usually comes from an unset shell variable.
     """

@@ -1,4 +1,4 @@
-"""`coind relay`: relays the blocks of a node to a broker."""
+"""`coind relay`: copies the blocks of a node to a broker."""
 
 import asyncio
 import contextlib

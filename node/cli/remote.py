@@ -1,6 +1,7 @@
-"""The node that a command calls, and its chain. Symbols, key prefix and chain id come from methods that every node of the family has.
+"""The node that a command calls, and its chain. The symbols, the key prefix and the chain id come from methods that every node of the
+family has.
 
-For a chain of `genesis/`, its spec adds the public test keys.
+For a chain in `genesis/`, the chain's spec adds the public test keys.
 """
 
 import struct
@@ -34,7 +35,7 @@ DEV_GROUP = "dev_api."
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RemoteOptions:
-    """Options of every command that calls a node."""
+    """Options that are common to all commands that call a node."""
 
     url: Annotated[str, Parameter(help="The address of the node.", env_var="COIND_URL")] = DEFAULT_URL
     json: Annotated[Flag, Parameter(help="Print JSON.")] = False
@@ -42,7 +43,7 @@ class RemoteOptions:
 
 
 def call_node(options: RemoteOptions, work: Callable[["Remote"], int | None]) -> int:
-    """Run the work of a command and return the exit status. Prints a refusal of the node with its explanation."""
+    """Run the work of a command and return the exit status. If the node refuses a call, print the refusal with its explanation."""
     remote = Remote(options.url)
     try:
         return work(remote) or Status.DONE
@@ -59,7 +60,7 @@ def call_node(options: RemoteOptions, work: Callable[["Remote"], int | None]) ->
 
 
 def report_refusal(error: RefusedCall, url: str, *, as_json: bool) -> None:
-    """Print a refusal of the node: its message, and the reason and the advice if the node gives them."""
+    """Print a refusal of the node: its message and, if the node gives them, the reason and the advice."""
     if as_json:
         write_json({"error": error.error})
     last_line(f"coind: {url} refuses {error.method}: {error.message}")
@@ -80,7 +81,7 @@ def report_refusal(error: RefusedCall, url: str, *, as_json: bool) -> None:
 
 
 class Remote:
-    """A node at an address, and its chain."""
+    """A node at an address, and the node's chain."""
 
     def __init__(self, url: str) -> None:
         self._client = Client(url)
@@ -98,7 +99,9 @@ class Remote:
 
     @cached_property
     def spec(self) -> ChainSpec:
-        """The spec of the node's chain: one of `genesis/` with the same chain id and symbols, else one built from the node's constants."""
+        """The spec of the node's chain. It is the one in `genesis/` with the same chain id and symbols, or else is built from the node's
+        constants.
+        """
         config = self._asked("condenser_api.get_config")
         brand = brand_of(config, self.url)
         chain_id = self._chain_id(config)
@@ -116,12 +119,12 @@ class Remote:
         return Wire(self.spec)
 
     def head(self) -> dict[str, Any]:
-        """Return the global properties of the chain."""
+        """Return the dynamic global properties of the chain."""
         found: dict[str, Any] = self._asked("condenser_api.get_dynamic_global_properties")
         return found
 
     def require_chain(self, name: str | None) -> None:
-        """Raise NodeError unless the node has the chain of this spec. None accepts any chain."""
+        """Raise NodeError unless the node has the chain of the spec `name`. None accepts any chain."""
         if name is None:
             return
         wanted = load_spec(name)
@@ -132,7 +135,9 @@ class Remote:
             )
 
     def _asked(self, method: str) -> dict[str, Any]:
-        """Return the object from a method that every node of the family has. Raises NoNode for other nodes."""
+        """Call a method that every node of the family has, and return the object in its reply. Raises NoNode if the reply is of another
+        kind.
+        """
         try:
             found = self.call(method)
         except RefusedCall as error:
@@ -142,7 +147,7 @@ class Remote:
         return found
 
     def _chain_id(self, config: dict[str, Any]) -> bytes:
-        """Return the chain id from the version or the constants, since older nodes have it in only one of them."""
+        """Return the chain id from the node's version or from its constants, since older nodes report it in only one of them."""
         given = str(self._asked("condenser_api.get_version").get("chain_id", ""))
         if len(given) != CHAIN_ID_DIGITS:
             given = next((str(value) for key, value in config.items() if key.endswith("CHAIN_ID")), "")
@@ -155,7 +160,7 @@ class Remote:
         return chain_id
 
     def _symbols(self) -> dict[str, str]:
-        """Return the names of the three symbols, taken from the supplies."""
+        """Return the names of the three symbols, as they appear in the chain's supplies."""
         props = self.head()
         debt = next((key for key in props if key.startswith("current_") and key.endswith("_supply") and key != "current_supply"), "")
         keys = {"coin_symbol": "current_supply", "debt_symbol": debt, "vests_symbol": "total_vesting_shares"}
@@ -166,13 +171,13 @@ class Remote:
 
 
 def known_specs() -> Iterator[ChainSpec]:
-    """Yield the chain specs that come with the program."""
+    """Yield the chain specs in `genesis/`."""
     for name in spec_names():
         yield load_spec(name)
 
 
 def brand_of(config: dict[str, Any], url: str) -> str:
-    """Return the brand of a chain: the prefix of its constants' names."""
+    """Return the brand of a chain, for example STEEM, which is the prefix of its constants' names."""
     for key in config:
         word = key.removesuffix("_ADDRESS_PREFIX")
         if word != key:
@@ -181,7 +186,7 @@ def brand_of(config: dict[str, Any], url: str) -> str:
 
 
 def foreign_spec(config: dict[str, Any], facts: dict[str, Any]) -> ChainSpec:
-    """Return a spec for a chain that is not in `genesis/`, sufficient for reading and signing its transactions."""
+    """Return a spec for a chain that is not in `genesis/`. It suffices for reading and signing the chain's transactions."""
     upper = facts["brand"].upper()
     is_test = bool(config.get("IS_TEST_NET"))
     base = load_spec("testnet" if is_test else "steem-mainnet")

@@ -1,6 +1,6 @@
-"""`coind run` and `coind replay`: their options, checks of these, and the resulting settings of the node.
+"""`coind run` and `coind replay`: their options, the checks of these options, and the node settings that result from them.
 
-`Common` declares the options of both commands.
+`Common` declares the options that both commands have.
 """
 
 import shlex
@@ -48,7 +48,7 @@ THE_CHAIN, BLOCKS, FOLLOWING, DATA, ACCESS, OUTPUT, CHECKS = (partial(Parameter,
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Common:
-    """Options of both `run` and `replay`."""
+    """Options that both `run` and `replay` have."""
 
     chain: Annotated[
         str | None, THE_CHAIN(help=f"A chain spec: a name, or a TOML file; by default {DEFAULT_CHAIN}, for a replay that of its blocks.")
@@ -85,7 +85,7 @@ class Common:
     check_invariants: Annotated[Natural, CHECKS(help="The interval in blocks for checking the invariants of the state (0: never).")] = 0
 
     def begin(self) -> None:
-        """Set up the log. Raises NodeError for contradictory options."""
+        """Set up the log. Raises NodeError for options that contradict each other."""
         if self.quiet and self.verbose:
             raise NodeError("--quiet and --verbose contradict each other. Give one of them.")
         if self.log_level is not None and (self.quiet or self.verbose):
@@ -94,7 +94,7 @@ class Common:
         configure_logs(level, is_json=True if self.log_json else None)
 
     def settings(self, spec: ChainSpec, http: Address | None, **own: Any) -> Settings:
-        """Return the settings from these options and the command's `own` settings."""
+        """Return the settings of the node: those from the common options, and `own`, those from the command's own options."""
         return Settings(
             spec=spec,
             http=http,
@@ -115,7 +115,7 @@ class Common:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Run(Common):
-    """Options of `run`."""
+    """Options of `run`, including the common ones."""
 
     witnesses: Annotated[
         int, THE_CHAIN(help="The number of witnesses (21: as on the public chain).", validator=Bounds(1, COIN_MAX_WITNESSES))
@@ -176,7 +176,7 @@ class Run(Common):
 
 @contextmanager
 def named(option: str) -> Iterator[None]:
-    """Prefix a NodeError with the name of its option."""
+    """Context manager that puts the name of an option in front of a NodeError's message."""
     try:
         yield
     except NodeError as error:
@@ -184,7 +184,7 @@ def named(option: str) -> Iterator[None]:
 
 
 def spec_of(common: Common) -> ChainSpec:
-    """Return the chain spec. Raises NodeError, which names the option, or the file if its content is invalid."""
+    """Return the chain spec. Raises NodeError, which names the option, or the spec's file if its content is invalid."""
     try:
         return load_spec(common.chain or DEFAULT_CHAIN)
     except SpecError as error:
@@ -218,7 +218,7 @@ def run_command(*, options: Run = Run()) -> int:
 
 
 def replica_settings(options: Run) -> dict[str, Any]:
-    """Return the settings of a replica, empty for other nodes. Raises NodeError."""
+    """Return the settings that only a replica has. They are empty for other nodes. Raises NodeError."""
     if options.follow is None:
         given = "--broadcast-to" if options.broadcast_to is not None else "--trust" if options.trust else ""
         if given:
@@ -296,7 +296,7 @@ def replay_command(
 
 
 def parsed(option: str, parse: Callable[[tuple[str, ...]], Parsed], texts: tuple[str, ...]) -> Parsed:
-    """Parse the values of an option by a function that raises ValueError. Raises NodeError."""
+    """Parse the values of an option with a function that raises ValueError, which becomes NodeError."""
     try:
         return parse(texts)
     except ValueError as error:
@@ -304,7 +304,7 @@ def parsed(option: str, parse: Callable[[tuple[str, ...]], Parsed], texts: tuple
 
 
 def start_time(text: str) -> int:
-    """Parse `--time`, in seconds since 1970. Raises NodeError. The range is checked at the start of the node."""
+    """Parse `--time`. Return seconds since 1970. Raises NodeError. The node checks the range when it starts."""
     try:
         if text.isascii() and text.isdigit():
             return int(text[:TIME_DIGITS_MAX])

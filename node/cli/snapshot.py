@@ -160,7 +160,9 @@ async def _save(settings: Settings, to: Path | None, with_blocks: bool) -> int:
 
 
 async def _compare(path: Path, spec: ChainSpec, data: Path) -> int:
-    """Replay the blocks of a data folder up to a snapshot's block, and compare the digests. Raises SnapshotError."""
+    """Replay the blocks of a data folder up to a snapshot's block, and compare the digest of the resulting state with the snapshot's.
+    Raises SnapshotError.
+    """
     opened = Snapshot(path, SystemDisk())
     head = opened.head
     opened.close()
@@ -179,7 +181,7 @@ async def _compare(path: Path, spec: ChainSpec, data: Path) -> int:
 
 
 def verify(path: Path, spec: ChainSpec) -> None:
-    """Check every byte of a snapshot, load it, and compare the digest of its state. Raises SnapshotError."""
+    """Check every byte of a snapshot, load it, and compare the digest of the loaded state with the stored one. Raises SnapshotError."""
     opened = Snapshot(path, SystemDisk())
     try:
         opened.check()
@@ -191,7 +193,7 @@ def verify(path: Path, spec: ChainSpec) -> None:
 
 
 def load_state(path: Path, spec: ChainSpec) -> State:
-    """Return the state of a snapshot with its plugins."""
+    """Load a snapshot with the plugins that it contains, and return its state."""
     opened = Snapshot(path, SystemDisk())
     opened.close()
     chain = StateChain(new_state(spec, partial(enable, names=opened.head.plugins)))
@@ -229,7 +231,7 @@ def lines(opened: Snapshot) -> Iterator[str]:
 
 
 def existing_folder(data: str) -> Path:
-    """Return the path of a data folder that exists. Raises NodeError."""
+    """Return the path of a data folder. Raises NodeError if the folder doesn't exist."""
     path = data_folder(data)
     if not path.is_dir():
         raise NodeError(f"{data} is not a folder. Give the data folder of a node.")

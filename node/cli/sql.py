@@ -1,4 +1,4 @@
-"""`coind sql`: queries an export in SQL."""
+"""`coind sql`: runs SQL queries on an export."""
 
 import re
 import sys
@@ -70,7 +70,7 @@ def sql_command(
 
 
 def text_of(file: Path) -> str:
-    """Return the query of a file. Raises NodeError."""
+    """Return the query in a file. Raises NodeError."""
     try:
         with file.open(encoding="utf-8") as opened:
             text = opened.read(TEXT_BYTES_MAX + 1)

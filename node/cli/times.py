@@ -1,4 +1,4 @@
-"""Parses durations and times of the command line: `7d`, `2h30m`, `+1h`, `2026-01-31T12:00:00`."""
+"""Parses durations and times on the command line: `7d`, `2h30m`, `+1h`, `2026-01-31T12:00:00`."""
 
 import re
 from datetime import UTC, datetime
@@ -13,7 +13,9 @@ HALF32 = 1 << 31
 
 
 def duration(text: str) -> int:
-    """Parse a duration: 7d, 2h30m or 90s, with the longest unit first; a number alone is in seconds. Raises NodeError."""
+    """Parse a duration such as 7d, 2h30m or 90s, in which longer units come first. A number without a unit is in seconds. Raises
+    NodeError.
+    """
     match = DURATION.fullmatch(text.strip())
     if match is None or not any(match.groups()) or any(len(part or "") > DIGITS_MAX for part in match.groups()):
         raise NodeError(f"{text!r} is not a duration. Expected, for example, 90s, 30m, 2h30m, 7d or 1w, or a number of seconds.")
@@ -21,7 +23,7 @@ def duration(text: str) -> int:
 
 
 def moment(text: str, now: int) -> int:
-    """Parse a time, in seconds since 1970: an ISO date and time in UTC, or +DURATION after `now`. Raises NodeError."""
+    """Parse a time: an ISO date and time in UTC, or +DURATION after `now`. Return seconds since 1970. Raises NodeError."""
     if text.startswith("+"):
         seconds = now + duration(text[1:])
     else:
@@ -37,12 +39,12 @@ def moment(text: str, now: int) -> int:
 
 
 def seconds_of(text: str) -> int:
-    """Parse a time of a node, in seconds since 1970. Nodes write times after 2038 as dates before 1970."""
+    """Parse a time that a node returned. Return seconds since 1970. Nodes write times after 2038 as dates before 1970."""
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) % WORD32
 
 
 def span_text(seconds: int) -> str:
-    """Return a duration as a string with its two largest units, for example `2h 30m`."""
+    """Format a duration in its two largest units, for example `2h 30m`."""
     parts: list[str] = []
     for unit, size in UNITS.items():
         count, seconds = divmod(seconds, size)

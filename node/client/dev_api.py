@@ -15,13 +15,14 @@ __tracebackhide__ = True  # reports of pytest end at the line of the test
 
 
 class CallRefused(RefusedCall):
-    """A refused call, with the JSON-RPC error's `code`, `message` and `data`. Its text contains the message, the reason and the fix.
+    """Error for a refused call, with the `code`, `message` and `data` of the JSON-RPC error. Its text contains the message, the reason and
+    the remedy.
 
-    `rule`, `why`, `what_to_do` and `values` are members of `explain`, which is empty unless a transaction was refused.
+    `rule`, `why`, `what_to_do` and `values` are the members of `explain`, which is empty unless a transaction was refused.
     """
 
     def text(self) -> str:
-        """Return the message with the explanation of a refused transaction, or with the method and its suggestions."""
+        """Return the error message. For a refused transaction it includes the explanation, for another call the method and suggestions."""
         # Only refused transactions have an explanation. For other calls the method is the most useful detail.
         guess = f"; is it {' or '.join(self.closest)}?" if self.closest else ""
         called = f"  method: {self.method}{guess}" if self.method and not self.explain else ""
@@ -31,7 +32,7 @@ class CallRefused(RefusedCall):
 
 @dataclass(frozen=True)
 class Key:
-    """A key pair of an account: the public key, and the private key in wallet import format."""
+    """A key pair of an account. The private key is in wallet import format."""
 
     public: str
     private: str
@@ -57,30 +58,30 @@ class DevApi(ABC):
 
     @cached_property
     def accounts(self) -> dict[str, Account]:
-        """The funded accounts and the first witness by name, for example `accounts["alice"].active.private`."""
+        """The funded accounts and the first witness, keyed by name. For example, `accounts["alice"].active.private` is a private key."""
         listed = self.call("dev_api.list_keys")
         return {entry["name"]: Account(entry["name"], **{role: Key(**key) for role, key in entry["keys"].items()}) for entry in listed}
 
     # -------------------------------------------------------------- transactions
 
     def broadcast(self, *operations: Any, keys: Iterable[str] = ()) -> Any:
-        """Sign operations on the node and push them as one transaction. Return its id and its block (None while it is pending).
+        """Sign operations on the node and push them as one transaction. Return its id and its block number (None while it is pending).
 
-        `broadcast(["transfer", {...}], ["vote", {...}])`, or a single one: `broadcast("transfer", {...})`. The node signs with the keys of
-        the known accounts and the private `keys`. Raises CallRefused.
+        Pass several operations as `broadcast(["transfer", {...}], ["vote", {...}])`, or a single one as `broadcast("transfer", {...})`. The
+        node signs with the keys of the known accounts and with the private `keys`. Raises CallRefused.
         """
         if operations and isinstance(operations[0], str):
             operations = (list(operations),)
         return self.call("dev_api.broadcast_operations", {"operations": list(operations), "keys": list(keys)})
 
     def push(self, trx: Any) -> None:
-        """Broadcast a signed transaction, in either of its JSON forms. Raises CallRefused."""
+        """Broadcast a signed transaction, given in one of its two JSON forms. Raises CallRefused."""
         is_legacy = any(isinstance(operation, list) for operation in trx["operations"])
         method = "condenser_api.broadcast_transaction" if is_legacy else "network_broadcast_api.broadcast_transaction"
         self.call(method, [trx])
 
     def explain(self, trx: Any) -> Any:
-        """Return the bytes of a signed transaction, and why it would be refused. `rule` is None if it would be accepted."""
+        """Return the bytes of a signed transaction, and the reason why the node would refuse it. `rule` is None if it would be accepted."""
         return self.call("dev_api.explain_transaction", {"trx": trx})
 
     # -------------------------------------------------------------- blocks and time
@@ -90,7 +91,9 @@ class DevApi(ABC):
         return self.call("dev_api.mine", {"count": count})
 
     def advance(self, seconds: int, leap: str = "") -> Any:
-        """Move the chain's time forward and make a block there. Skipped slots become `missed` or `produced` (`leap`). Return the head."""
+        """Move the chain's time forward by `seconds` and make a block at the new time. With the `leap` mode `missed` the skipped slots get
+        no blocks, with `produced` each gets one. Return the head.
+        """
         return self.call("dev_api.advance_time", {"seconds": seconds, "leap": leap})
 
     def set_block_mode(self, mode: str) -> None:
@@ -118,11 +121,11 @@ class DevApi(ABC):
         return moment_id
 
     def revert(self, moment_id: int) -> Any:
-        """Restore a dev snapshot. It can be restored again; later ones are dropped. Return the head."""
+        """Restore a dev snapshot, which can be restored again later. Snapshots taken after it are dropped. Return the head."""
         return self.call("dev_api.revert", {"id": moment_id})
 
     def reset(self) -> Any:
-        """Restore the chain's state at the start of the node. All dev snapshots are dropped. Return the head."""
+        """Restore the state that the chain had when the node started. All dev snapshots are dropped. Return the head."""
         return self.call("dev_api.reset")
 
     def pop_blocks(self, count: int = 1) -> Any:
@@ -152,7 +155,9 @@ class DevApi(ABC):
         self.call("dev_api.set_authority", {"account": account, "role": role, "authority": authority})
 
     def impersonate(self, *accounts: str, everyone: bool = False) -> None:
-        """Accept unsigned transactions of these accounts, or of everyone. Replaces the previous set; no arguments end impersonation."""
+        """Accept unsigned transactions of these accounts, or of everyone. The accounts replace those of earlier calls, so a call without
+        arguments ends all impersonation.
+        """
         self.call("dev_api.impersonate", {"accounts": list(accounts), "everyone": everyone})
 
     def faucet(self, account: str, amount: str = "") -> Any:
@@ -160,6 +165,6 @@ class DevApi(ABC):
         return self.call("dev_api.faucet", {"account": account, "amount": amount})
 
     def drop_pending(self) -> int:
-        """Drop all pending transactions. Return how many there were."""
+        """Drop all pending transactions. Return their number."""
         dropped: int = self.call("dev_api.drop_pending")["dropped"]
         return dropped

@@ -8,26 +8,26 @@ UNKNOWN = ("Could not find API", "Could not find method", "Method not found", "a
 
 
 class Unreachable(NodeError):
-    """Error if no node answers at the address."""
+    """No node answers at the address."""
 
 
 class NoNode(NodeError):
-    """Error if a program answers at the address but is not a node of this chain family."""
+    """A program answers at the address, but it is not a node of this chain family."""
 
 
 class TooLarge(NoNode):
-    """Error if a reply exceeds the client's limit of bytes or values."""
+    """A reply exceeds the client's limit of bytes or values."""
 
 
 class WrongChain(NodeError):
-    """Error if the other node or the broker has another chain."""
+    """The other node or the broker has another chain."""
 
 
 class RefusedCall(NodeError):
-    """A JSON-RPC error as the reply to a call: `error`, with its members `code`, `message` and `data`.
+    """Error for a call that the node refused. `error` is the JSON-RPC error, with its members `code`, `message` and `data`.
 
-    `explain` is the member of `data` that explains a refused transaction. Without an explanation, it and its members `rule`, `why`,
-    `what_to_do` and `values` are empty.
+    `explain` is the member of `data` that explains a refused transaction. Without an explanation it is empty, and so are `rule`, `why`,
+    `what_to_do` and `values`, which are read from it.
     """
 
     def __init__(self, method: str, error: dict[str, Any]) -> None:
@@ -50,7 +50,7 @@ class RefusedCall(NodeError):
 
     @property
     def hint(self) -> str:
-        """The node's reason for not serving the method, or how to fix the call; "" if there is none."""
+        """The node's reason for not serving the method, or its advice on how to fix the call; "" if there is neither."""
         hint = self._details.get("hint")
         return hint if isinstance(hint, str) else ""
 

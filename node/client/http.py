@@ -40,9 +40,9 @@ Steps = Generator[bool, Any, T]
 
 
 class Protocol:
-    """HTTP/1.1 on one connection to a node, without I/O: encodes requests, and parses replies from received bytes.
+    """HTTP/1.1 on one connection to a node, without I/O. Encodes requests, and parses replies from received bytes.
 
-    The steps raise NoNode, TooLarge and Unreachable.
+    The parsing generators (`Steps`) raise NoNode, TooLarge and Unreachable.
     """
 
     def __init__(self, url: str) -> None:
@@ -57,13 +57,13 @@ class Protocol:
         self.begin()
 
     def begin(self) -> None:
-        """Reset for a new connection."""
+        """Reset the protocol for a new connection."""
         self._http = h11.Connection(h11.CLIENT)
         self._next_event: Any = None  # event that followed data
 
     @property
     def is_ready(self) -> bool:
-        """Whether the connection accepts another request: the last reply was read and didn't close the connection."""
+        """Whether the connection accepts another request: the last reply was read completely and didn't close the connection."""
         if self._http.our_state is self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
         return self._http.our_state is h11.IDLE
@@ -76,7 +76,7 @@ class Protocol:
         return head + (self._http.send(h11.Data(data=body)) or b"") + (self._http.send(h11.EndOfMessage()) or b"")
 
     def head(self) -> Steps[int]:
-        """Read the head of a reply. Return its status."""
+        """Read the status line and the headers of a reply. Return the status."""
         for _ in range(1 + ANNOUNCED_MAX):
             event = yield from self._event()
             if isinstance(event, h11.Response):
@@ -94,7 +94,7 @@ class Protocol:
                 return b""
 
     def reply(self, size_max: int) -> Steps[bytes]:
-        """Read a whole reply. Return its body."""
+        """Read a complete reply. Return its body."""
         yield from self.head()
         body = bytearray()
         while part := (yield from self.part()):
@@ -105,7 +105,9 @@ class Protocol:
         return bytes(body)
 
     def result(self, method: str, body: bytes, answer: Any) -> Any:
-        """Return the result in the decoded answer. `body` is its text, for the error. Raises RefusedCall and NoNode."""
+        """Return the result in a decoded reply, `answer`. `body` is the reply's text, which an error message quotes. Raises RefusedCall and
+        NoNode.
+        """
         try:
             return result_of(method, answer)
         except ValueError:
@@ -125,7 +127,7 @@ class Protocol:
         return event
 
     def _next(self) -> Any:
-        """Return the next event. The data of consecutive chunks is joined."""
+        """Return the next h11 event. The data of consecutive chunks is joined."""
         pieces: list[bytes] = []
         while len(pieces) < EVENTS_AT_ONCE_MAX:
             event, self._next_event = self._next_event or self._http.next_event(), None
@@ -172,7 +174,7 @@ class Client:
             return self._run(self._protocol.head(), self._send("GET", target, b"", REPLY_SECONDS_MAX))
 
     def lines(self) -> Iterator[list[bytes]]:
-        """Yield the received lines of the stream, at least one at a time. Raises Unreachable and NoNode."""
+        """Yield the received lines of the stream in lists of at least one. Raises Unreachable and NoNode."""
         lines = LineSplitter()
         while True:
             with self._errors():
@@ -183,7 +185,7 @@ class Client:
                 yield whole
 
     def close(self) -> None:
-        """Close the connection. This ends a call that blocks in another thread."""
+        """Close the connection. A call that another thread is waiting for then fails."""
         if self._sock is not None:
             with suppress(OSError):
                 self._sock.shutdown(socket.SHUT_RDWR)
@@ -192,7 +194,7 @@ class Client:
 
     @contextmanager
     def _errors(self, seconds_max: float | None = None) -> Iterator[None]:
-        """Close the connection after an error, and convert the error to a NodeError."""
+        """Context manager that closes the connection after an error, and converts the error to a NodeError."""
         try:
             yield
         except (NodeError, OSError) as error:
@@ -215,7 +217,7 @@ class Client:
         return latest
 
     def _run(self, steps: Steps[T], latest: float) -> T:
-        """Run steps on the received bytes until a deadline. Raises TimeoutError and OSError."""
+        """Run the steps of a parser on the received bytes until the deadline `latest`. Raises TimeoutError and OSError."""
         try:
             needs_bytes = next(steps)
             while True:
@@ -251,14 +253,14 @@ class Client:
 
 
 def has_input(sock: socket.socket) -> bool:
-    """Whether an idle connection was closed by the node, or has unexpected input."""
+    """Whether an idle connection was closed by the node or has received unexpected data."""
     poll = select.poll()
     poll.register(sock, select.POLLIN)
     return bool(poll.poll(0))
 
 
 def nobody_answers(url: str, error: OSError) -> Unreachable:
-    """Return the error for an address where no node answers."""
+    """Return the error for a URL at which no node answers."""
     return Unreachable(f"no node answers at {url} ({reason(error)})")
 
 

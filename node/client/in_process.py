@@ -1,4 +1,4 @@
-"""Calls of a service in this process, without a socket or an event loop."""
+"""Calls a service in this process, without a socket or an event loop."""
 
 import json
 from collections.abc import Awaitable
@@ -12,13 +12,13 @@ from rpc.jsonrpc.dispatch import Service
 
 
 def call(service: Service, method: str, params: Any) -> Any:
-    """Return the result of a call with local rights. Parameters can include datetimes. Raises RefusedCall."""
+    """Return the result of a call that has local rights. Parameters can include datetimes. Raises RefusedCall."""
     answer = service.answer(encode_call(1, method, msgspec.to_builtins(params)), LOCAL)
     return result_of(method, json.loads(answer if isinstance(answer, bytes) else _finished(answer)))
 
 
 def _finished(answer: Awaitable[bytes]) -> bytes:
-    """Run a call that never blocks, and return its result."""
+    """Run the coroutine of a call that never blocks, and return its result."""
     steps = answer.__await__()
     try:
         next(steps)

@@ -1,4 +1,4 @@
-"""The client's side of the JSON-RPC envelope."""
+"""JSON-RPC requests and replies, as a client encodes and decodes them."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ def encode_call(call_id: int, method: str, params: Any) -> bytes:
 
 
 def result_of(method: str, answer: Any) -> Any:
-    """Return the result in an answer. Raises RefusedCall, and ValueError if it is not a JSON-RPC answer."""
+    """Return the result in a reply. Raises RefusedCall for an error reply, and ValueError if it is not a JSON-RPC reply."""
     if not isinstance(answer, dict) or not ("result" in answer or "error" in answer):
         raise ValueError("not an answer of JSON-RPC")
     if "result" not in answer:

@@ -9,7 +9,7 @@ LINE_RATE_MIN = 10_000
 
 
 class LineSplitter:
-    """Splits received chunks into lines, and computes the deadline of the next chunk.
+    """Splits received chunks into lines, and computes the deadline for the next chunk.
 
     Each byte is copied a bounded number of times, even if the chunks are small.
     """
@@ -19,7 +19,7 @@ class LineSplitter:
         self._since: float | None = None  # the start of the wait for the end of the line
 
     def latest(self, now: float) -> float:
-        """Return the deadline of the next chunk, in seconds of the monotonic clock whose current time is `now`."""
+        """Return the deadline for the next chunk, on the monotonic clock in seconds. `now` is the clock's current time."""
         self._since = now if self._since is None else self._since
         return self._since + SILENCE_SECONDS_MAX + len(self._begun) / LINE_RATE_MIN
 

@@ -21,7 +21,7 @@ REPLY_BYTES_MAX = 4 << 20
 class Connection:
     """A connection to a node, for one request at a time. It reconnects if the node closed it after a reply.
 
-    Received bytes are processed in time slices of `scheduler`, which several connections can share.
+    Received bytes are processed in time slices of `scheduler`. Several connections can share a scheduler.
     """
 
     def __init__(self, url: str, scheduler: ReplyScheduler) -> None:
@@ -61,7 +61,9 @@ class Connection:
         size_max: int = REPLY_BYTES_MAX,
         forwarded_for: str = "",
     ) -> Any:
-        """Return the result of a call. `forwarded_for`: see Protocol.request. Raises RefusedCall, NoNode or Unreachable."""
+        """Return the result of a call. `forwarded_for` is the address of the client whose request is forwarded. Raises RefusedCall, NoNode
+        or Unreachable.
+        """
         self._last_id += 1
         with trio.fail_after(seconds_max):
             await self._send("POST", self._protocol.target, encode_call(self._last_id, method, params), forwarded_for)
@@ -79,7 +81,7 @@ class Connection:
             return await self._run(self._protocol.head())
 
     async def lines(self) -> AsyncGenerator[list[bytes]]:
-        """Yield the received lines of the stream, at least one at a time. Raises NoNode for a line over LINE_SIZE_MAX."""
+        """Yield the received lines of the stream in lists of at least one. Raises NoNode for a line over LINE_SIZE_MAX."""
         lines = LineSplitter()
         while True:
             with trio.fail_at(lines.latest(trio.current_time())):
@@ -96,7 +98,7 @@ class Connection:
         await self._stream.send_all(self._protocol.request(method, target, body, forwarded_for))
 
     async def _run(self, steps: Steps[T]) -> T:
-        """Run steps on the received bytes, each in a time slice of the scheduler."""
+        """Run the steps of a parser on the received bytes, each in a time slice of the scheduler."""
         assert self._stream is not None
         found: list[T] = []
         data: bytes | None = None
@@ -131,7 +133,7 @@ async def connected(url: str, scheduler: ReplyScheduler) -> AsyncIterator[Connec
 
 
 def _decoded(text: bytes) -> Any:
-    """Decode a JSON string. Raises TooLarge before decoding if it has too many values."""
+    """Decode a JSON text. If it has too many values, raise TooLarge before decoding."""
     if count_marks(text) > MARKS_MAX:
         raise TooLarge(f"a text of JSON has more than {MARKS_MAX} commas and brackets")
     return json.loads(text)

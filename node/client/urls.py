@@ -21,7 +21,7 @@ def node_url(text: str) -> str:
 
 
 def parts_of(url: str) -> SplitResult:
-    """Split the URL of a node. Raises NodeError."""
+    """Parse the URL of a node into its parts. Raises NodeError."""
     parts = _split(url if "://" in url else f"http://{url}", tuple(PORTS))
     if parts is None:
         raise NodeError(f"{url!r} is not the address of a node; expected one like {DEFAULT_URL}")
@@ -36,7 +36,7 @@ def broker_url(text: str) -> str:
 
 
 def _split(url: str, schemes: tuple[str, ...]) -> SplitResult | None:
-    """Split a URL with one of these schemes. None if it is malformed."""
+    """Parse a URL that has one of these schemes. Return None if it is malformed."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in schemes and parts.hostname and parts.port != 0 and url.isprintable() and " " not in url

@@ -1,4 +1,4 @@
-"""Messages for a call that another process of the node answers."""
+"""Messages that forward a request to another process of the node, and its reply."""
 
 from typing import Self
 
@@ -19,7 +19,7 @@ class Reply(Struct, frozen=True, array_like=True, tag=13):
 
 
 class Call(Struct, frozen=True, array_like=True, tag=23):
-    """A request that another process answers: its body and its caller. `in_session` is whether it arrived over a WebSocket."""
+    """A request that another process of the node answers: its body and its caller. `in_session` is whether it arrived over a WebSocket."""
 
     call: int
     body: bytes
@@ -29,10 +29,10 @@ class Call(Struct, frozen=True, array_like=True, tag=23):
 
     @classmethod
     def of(cls, call: int, body: bytes, caller: Caller) -> Self:
-        """Return the message for a request of a client."""
+        """Return the message that forwards a client's request. `call` is its number."""
         return cls(call, body, caller.address, caller.why_not_local, caller.session is not None)
 
     @property
     def caller(self) -> Caller:
-        """The client. Its session can only be compared with None, since the real one is in the other process."""
+        """The client of the request. Its session can only be compared with None, since the real session is in the other process."""
         return Caller(self.address, self.why_not_local, IN_SESSION if self.in_session else None)

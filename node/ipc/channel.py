@@ -1,6 +1,6 @@
 """Message channel between two processes of a node, over a socket pair.
 
-A message is its size (4 bytes, little endian) and its bytes.
+Each message consists of its size (4 bytes, little endian) and that many bytes.
 """
 
 import socket
@@ -21,13 +21,13 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 def framed(message: object) -> bytes:
-    """Encode a message with its size."""
+    """Encode a message, preceded by its size."""
     data = _encoder.encode(message)
     return HEAD.pack(len(data)) + data
 
 
 class Channel:
-    """One end of a channel. `send` never blocks; `run` sends the bytes that the system doesn't accept immediately."""
+    """One end of a channel. `send` never blocks; `run` sends the bytes that the system didn't accept immediately."""
 
     def __init__(self, sock: socket.socket, kinds: Any) -> None:
         sock.setblocking(False)
@@ -45,7 +45,7 @@ class Channel:
         self.send_framed(framed(message))
 
     def send_framed(self, data: bytes) -> None:
-        """Send a framed message. Does nothing if the channel is closed."""
+        """Send a message that is already encoded with its size. Do nothing if the channel is closed."""
         if self.closed.is_set():
             return
         view = memoryview(data)
@@ -67,7 +67,7 @@ class Channel:
         self._news.set()
 
     async def sent(self) -> None:
-        """Wait until all messages so far are sent, or the channel is closed."""
+        """Wait until all messages queued so far are sent, or the channel is closed."""
         put = self._put
         while self._put - self._queued < put and not self.closed.is_set():
             await self._progress.park()

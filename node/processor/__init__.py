@@ -1,1 +1,1 @@
-"""The only writer of a chain: runs queued jobs one at a time, and can preempt a long one."""
+"""The only writer of a chain: it runs queued jobs one at a time, and can suspend a long one."""

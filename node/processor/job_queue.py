@@ -11,7 +11,7 @@ Job = TypeVar("Job")
 
 
 class JobQueue(Generic[Job]):
-    """Queue of jobs: urgent ones first, the others round-robin by client address.
+    """Queue of jobs. Urgent jobs come first; the others are taken round-robin by client address.
 
     A client with many jobs therefore delays only itself, and never a block.
     """

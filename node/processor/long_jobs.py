@@ -27,7 +27,7 @@ _log = Log("processor")
 
 
 class ChainSummary(Struct, frozen=True):
-    """Head, irreversible block and pending transactions of a chain between two jobs."""
+    """The head, the last irreversible block and the pending transactions of a chain between two jobs."""
 
     head_block_number: int
     head_block_id: bytes
@@ -38,14 +38,14 @@ class ChainSummary(Struct, frozen=True):
 
 
 class JobAbandoned(BaseException):
-    """Raised inside the interrupted job of a forked copy, to undo it there."""
+    """Raised inside an interrupted job in a forked copy of the process, to undo the job in the copy."""
 
 
 class LongJobs:
-    """Runs the jobs of a chain, one at a time. The `gate` is closed while a job is interrupted. Readers that waited for it get a time slice
-    before the next job.
+    """Runs the jobs of a chain, one at a time. The `gate` is closed while a job is interrupted. Before the next job, the readers that
+    waited for the gate get a time slice.
 
-    A standby is forked only if `answer_read` is set, the function that answers a request there. The standby has none of this process's
+    A standby is forked only if `answer_read`, the function with which it answers requests, is set. The standby has none of this process's
     files, and calls `leave`, which must stop all writing.
     """
 
@@ -71,7 +71,7 @@ class LongJobs:
 
     @property
     def summary(self) -> ChainSummary:
-        """Summary of the chain. While a job is interrupted, it describes the chain before the job."""
+        """Summary of the chain; while a job is interrupted, that of the chain before the job."""
         return self._summary if self._gate.is_closed else self._summarize()
 
     @property
@@ -80,7 +80,7 @@ class LongJobs:
         return self._finished is None
 
     async def freed(self) -> None:
-        """Wait until the next job can start. Not a trio checkpoint if it can start now."""
+        """Wait until the next job can start. If it can start now, return without a trio checkpoint."""
         while self._finished is not None:
             await self._finished.wait()
 
@@ -96,7 +96,7 @@ class LongJobs:
         return False
 
     async def finish(self) -> None:
-        """Run the rest of the job in slices. On cancellation the rest runs without interruption."""
+        """Run the rest of the job in slices. If this task is cancelled, run the rest without interruption."""
         assert self._finished is not None, "a job is interrupted"
         try:
             async with trio.open_nursery() as nursery:
@@ -122,7 +122,7 @@ class LongJobs:
         return ChainSummary(*head, props.last_irreversible_block_num, len(pending), pending.size)
 
     def _interrupted(self, nursery: trio.Nursery, seconds: float) -> None:
-        """Fork a standby if the job takes long and can be undone in the copy."""
+        """Fork a standby if the job is taking long and can be undone in the copy."""
         if not self._can_fork or seconds < FORK_AFTER_SECONDS or not self._preemption.can_raise or self.answer_read is None:
             return
         self._can_fork = False
@@ -138,7 +138,7 @@ class LongJobs:
         self._gate.set_standby(self._standby.ask)
 
     def _abandon_job(self) -> None:
-        """Undo the interrupted job, in the standby."""
+        """Undo the interrupted job. Runs in the standby."""
         self._leave()
         # The undo applies pending transactions again.
         self._time_limit.renew()

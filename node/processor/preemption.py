@@ -1,7 +1,7 @@
 """Runs a long function in time slices, with other tasks between them. The function is plain synchronous code that counts units of work in
-`state.work`. It can be suspended wherever it counts.
+`state.work`, and can be suspended wherever it counts a unit.
 
-Between two slices, the state can be inconsistent. The gate is then closed, so that no task reads the chain.
+Between two slices, the state can be inconsistent. The gate is closed then, so that no task reads the chain.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ RUN_SECONDS_MAX = 0.01  # of a function, before all other tasks run
 class Preemption:
     """Runs functions, one at a time, in a greenlet that can be suspended in the middle of a function and resumed.
 
-    `can_raise` is whether an exception can be raised where the function is suspended (false in the middle of an undo).
+    `can_raise` is whether an exception can be raised at the point where the function is suspended. It is false in the middle of an undo.
     """
 
     def __init__(self, units: Work, gate: ReadGate, time_limit: TimeLimit, stopwatch: Stopwatch) -> None:
@@ -50,8 +50,8 @@ class Preemption:
     async def finish(self, interrupted: Callable[[float], None]) -> None:
         """Run the rest of the function. Before each slice, call `interrupted` with the seconds since the first interruption.
 
-        On cancellation the rest runs without interruption, so that a change of the chain is never left incomplete. Exceptions of the
-        function propagate.
+        If this task is cancelled, the rest runs without interruption, so that a change of the chain is never left incomplete. Exceptions of
+        the function propagate.
         """
         begun = self._left
         try:
@@ -68,13 +68,13 @@ class Preemption:
         self._end()
 
     def throw(self, error: BaseException) -> None:
-        """Raise an error where the function is suspended. The function handles it without further interruption."""
+        """Raise an error at the point where the function is suspended. The function handles it without further interruption."""
         assert self._stack is not None
         self._units.on_pause = None
         self._stack.throw(error)
 
     def _resume(self, *, is_interruptible: bool = True) -> bool:
-        """Run a slice of the function, or all the rest. Return whether the function is done."""
+        """Run the next slice of the function, or with a false `is_interruptible` all the rest. Return whether the function is done."""
         if self._function is None:
             return True
         if self._stack is None:
@@ -90,7 +90,7 @@ class Preemption:
         return self._function is None
 
     def _pause(self, can_raise: bool) -> None:
-        """Suspend the function if its slice is over. The slice begins with the first call of this hook, so short functions never read the
+        """Suspend the function if its slice is over. A slice begins with the first call of this method, so short functions never read the
         clock.
         """
         if self._function is None:

@@ -1,8 +1,8 @@
-"""The only writer of the chain: takes jobs from a queue, runs them one at a time, and answers each.
+"""The only writer of the chain: takes jobs from a queue, runs them one at a time, and reports each result to the caller.
 
 Requests, the producer and debug methods all use it, so the chain needs no lock. Jobs contain no await. After a slice of jobs, other tasks
-run. A job longer than a slice is interrupted, and the gate is closed until the job is done. Queries read the chain directly, and always
-between two jobs. Source: block-processing.md §2.7, §4.5; rpc-api.md §7.1, §7.3, §7.4.
+run. A job longer than a slice is interrupted, and the gate is closed until the job is done. Queries read the chain directly, always between
+two jobs. Source: block-processing.md §2.7, §4.5; rpc-api.md §7.1, §7.3, §7.4.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -53,8 +53,8 @@ _log = Log("processor")
 class _Job(Struct, eq=False):
     """A function that changes the chain, and the event that its caller waits for (None if the job runs in the caller's task).
 
-    `is_in_steps`: the function returns a generator; other tasks read between its steps, but no other job runs. `is_abortable`: an exception
-    inside the job leaves the chain unchanged.
+    With `is_in_steps` the function returns a generator. Between its steps other tasks read, but no other job runs. `is_abortable` means
+    that an exception inside the job leaves the chain unchanged.
     """
 
     work: Callable[[], Any]
@@ -66,7 +66,7 @@ class _Job(Struct, eq=False):
 
 
 class _InclusionWaiter(Struct, eq=False):
-    """A caller waiting for its pushed transaction to be included in a block, to expire, or to be dropped (`is_lost`)."""
+    """A caller that waits until its pushed transaction is included in a block, has expired, or was dropped (`is_lost`)."""
 
     expiration: int
     done: trio.Event
@@ -76,15 +76,16 @@ class _InclusionWaiter(Struct, eq=False):
 
 
 class Processor:
-    """Runs jobs while `run` runs: this node's blocks first, then the jobs of clients, round-robin by address and in order for each.
+    """Runs jobs while `run` runs: first this node's own blocks, then the jobs of clients. Clients take turns by address, and each client's
+    jobs keep their order.
 
     With a `log`, a block is written to it, and synced according to the policy `sync`, before its sender is answered, so a reply means that
     the block survives. Syncs run `in_thread`, in parallel with further jobs. If writing fails, the chain in memory is ahead of the file.
     Then `failed` is set, `failure` is the reason, every further job is refused, and the node must shut down; a restart resumes from the
     file.
 
-    A job that takes longer than RUN_SECONDS_MAX is interrupted, with the `gate` closed. Callers that wait for a job resume once the gate is
-    open.
+    A job that takes longer than RUN_SECONDS_MAX is interrupted, with the `gate` closed. The callers that wait for finished jobs resume once
+    the gate is open.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class Processor:
 
     @property
     def summary(self) -> ChainSummary:
-        """Summary of the chain. While a job is interrupted, it describes the chain before the job."""
+        """Summary of the chain; while a job is interrupted, that of the chain before the job."""
         return self.long_jobs.summary
 
     async def run(self) -> None:
@@ -197,7 +198,7 @@ class Processor:
             raise
 
     def prefetch_keys(self, transactions: list[SignedTransaction]) -> None:
-        """Start to recover the signing keys of transactions that will be pushed in this order, if there are worker processes."""
+        """Start recovering the signing keys of transactions that will be pushed in this order, if there are worker processes."""
         if self._workers:
             self._key_prefetcher.prefetch(transactions)
 
@@ -220,7 +221,7 @@ class Processor:
     async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:
         """Push a transaction, and wait until it is included in a block or has expired.
 
-        Raises PushFailed, and Refused if another call waits for the same transaction or if the transaction was dropped. The waiter is
+        Raises PushFailed. Raises Refused if another call waits for the same transaction, or if the transaction was dropped. The waiter is
         registered before the push, because the transaction can be in a block before this task runs again.
         """
         find = "_callbacks.find( txid ) == _callbacks.end()"
@@ -285,9 +286,9 @@ class Processor:
         return taken
 
     async def in_turn(self, work: Callable[[], Result]) -> Result:
-        """Run a function that changes the chain as a job. Return its result once the log is synced. Its exceptions propagate.
+        """Run a function that changes the chain, as a job. Return its result once the log is synced. Its exceptions propagate.
 
-        Afterwards callers of `wait_for` whose transaction is no longer pending are refused.
+        After the job, each `wait_for` call whose transaction is no longer pending is refused.
         """
 
         def done() -> Result:
@@ -309,22 +310,22 @@ class Processor:
         return result
 
     async def make_block(self, make: Callable[[], SignedBlock]) -> SignedBlock:
-        """Run `make`, which makes a block, as a job and return the block. Raises ChainError.
+        """Run `make`, which makes a block, as a job, and return the block. Raises ChainError.
 
-        The job is urgent: it precedes all queued ones. This doesn't wait for the sync, because a slow disk must not delay the producer past
-        its next slot.
+        The job is urgent, so it precedes all queued jobs. This method doesn't wait for the sync, because a slow disk must not delay the
+        producer past its next slot.
         """
         block: SignedBlock = await self._in_turn(partial(self._own, make), is_urgent=True)
         return block
 
     def _leave(self) -> None:
-        """Stop all writing in a standby, and reopen the log, since the copy has none of the process's files."""
+        """In a standby, stop all writing and reopen the log, since the copy has none of this process's files."""
         self.fail(OSError("this is a copy"))
         if self._log is not None:
             self._log.reopen()
 
     def fail(self, error: Exception, what: str = "the block log") -> None:
-        """Refuse all further jobs, because a file that a restart needs (`what`) can't be written."""
+        """Refuse all further jobs, because a file that a restart needs can't be written. `what` names the file."""
         why = error.strerror if isinstance(error, OSError) else f"an internal error ({type(error).__name__})"
         self.failure = self.failure or f"{what} can't be written: {why}"
         self.failed.set()
@@ -334,9 +335,9 @@ class Processor:
     async def _push(
         self, work: Callable[[], Any], item: SignedTransaction | SignedBlock, address: str = "", *, is_synced: bool = False
     ) -> None:
-        """Run a client's job, immediately if no other job waits, else through the queue.
+        """Run a client's job: immediately if no other job waits, else through the queue.
 
-        A full queue refuses the job: waiting for a slot would hide the overload from the client.
+        If the queue is full, the job is refused. Waiting for space in the queue would hide the overload from the client.
         """
         try:
             if self._is_running and not self._undone and self._seconds_at_once < RUN_SECONDS_MAX and self.long_jobs.is_free:
@@ -357,7 +358,8 @@ class Processor:
             listener(item, None)
 
     async def _run_at_once(self, work: Callable[[], Any]) -> None:
-        """Run a job in its caller's task while the queue is empty. Two task switches would take a fifth of a transfer's time.
+        """Run a job in its caller's task while the queue is empty. Otherwise two task switches would take a fifth of the time of a
+        transfer.
 
         After RUN_SECONDS_MAX of such jobs, all other tasks run first. Jobs that arrive meanwhile are queued.
         """
@@ -392,7 +394,9 @@ class Processor:
         self._jobs.put(job, address, is_urgent=is_urgent)
 
     def _own(self, work: Callable[[], Result]) -> Result:
-        """Run work of this node that can make blocks. The node's clock advances to their time, which it doesn't for blocks from clients."""
+        """Run work of this node that can make blocks, and advance the node's clock to their time. Blocks from clients don't advance the
+        clock.
+        """
         head = self.chain.state.props.head_block_id
         result = work()
         if self.chain.state.props.head_block_id != head:
@@ -417,7 +421,7 @@ class Processor:
     async def _perform_slice(self, job: _Job) -> _Job | None:
         """Run a job and the queued ones after it until the slice is over. Return the next job if it runs in steps, else None.
 
-        With one job per loop iteration, many clients would fill the queue faster than it empties, and no job could run immediately.
+        With only one job per loop iteration, many clients would fill the queue faster than it empties, and no job could run immediately.
         """
         # Jobs that ran at once count in the same slice.
         start = self._stopwatch() - self._seconds_at_once
@@ -435,8 +439,8 @@ class Processor:
             job = following
 
     async def _perform_steps(self, job: _Job) -> None:
-        """Run the steps of a job, with a trio checkpoint after each. Then replace its work with a function that returns or raises the
-        outcome.
+        """Run the steps of a job, with a trio checkpoint after each. Then replace the job's function with one that returns its result or
+        raises its exception.
         """
         await self.gate.wait_open()
         try:

@@ -1,5 +1,5 @@
-"""Standby: a forked copy of this process that answers reads during a long job. The copy undoes the job, so that its chain is the one before
-the job. It writes nothing, and ends with this process.
+"""Standby: a forked copy of this process that answers reads during a long job. The copy undoes the job, so that its chain is in the state
+before the job. It writes nothing, and ends with this process.
 """
 
 import socket
@@ -25,7 +25,8 @@ ASKED_AT_ONCE_MAX = 8
 
 
 class Standby:
-    """The parent's side of a forked copy; `run` must run. The constructor forks, and raises ChildFailed if the system refuses.
+    """The parent's side of a forked copy. The constructor forks, and raises ChildFailed if the system refuses. The caller must then run
+    `run`.
 
     The copy calls `leave_job` once, then `answer` for each request. `answer` returns b"" for a request that the copy can't answer.
     """
@@ -46,7 +47,7 @@ class Standby:
         self._is_dismissed = False
 
     async def run(self) -> None:
-        """Receive replies until the copy ends or `end` is called, then kill the copy."""
+        """Receive replies until the copy ends or `end` is called. Then kill the copy."""
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._channel.run)
@@ -79,12 +80,12 @@ class Standby:
         return reply
 
     def stop(self) -> None:
-        """Shut the copy down gracefully. Requests in flight get b""."""
+        """Shut the copy down gracefully. Requests that it has not answered get b""."""
         self._is_dismissed = True
         self.end()
 
     def end(self) -> None:
-        """Close the channel, and answer all requests in flight with b""."""
+        """Close the channel, and answer all pending requests with b""."""
         self._channel.close()
         for event in self._waiting.values():
             event.set()

@@ -34,7 +34,7 @@ def read_checkpoints(texts: Iterable[str]) -> dict[int, bytes]:
 
 
 def require_together(alone: Mapping[str, object], parallel: str | None, snapshots: Path | None) -> None:
-    """Raise NodeError for contradictory options. `alone` contains the values of the options that can't be combined with --parallel."""
+    """Raise NodeError for options that can't be combined. `alone` contains the values of the options that exclude --parallel."""
     if parallel is not None:
         if given := [name for name, value in alone.items() if value]:
             raise NodeError(f"--parallel verifies the whole file and stores nothing. Omit {' and '.join(given)}.")

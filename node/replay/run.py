@@ -1,4 +1,6 @@
-"""A replay: applies the blocks of a file, starting at genesis, a snapshot or a data folder, and saves and serves the result."""
+"""A replay: applies the blocks of a file, starting at genesis, a snapshot or a data folder. Can save snapshots, and serve the resulting
+chain.
+"""
 
 import sys
 from functools import partial
@@ -36,7 +38,7 @@ _log = Log("replay")
 
 
 class Replay(Struct, frozen=True, kw_only=True):
-    """Settings of a replay: its blocks, its start and end, checks and snapshots."""
+    """Settings of a replay: its blocks, its start and its end, its checks and its snapshots."""
 
     source: Path  # for `open_source`
     until: BlockPoint | None = None
@@ -103,7 +105,7 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
 
 
 def with_plugins_of(path: Path, settings: Settings) -> Settings:
-    """Return the settings without the plugins whose data a snapshot lacks."""
+    """Return the settings without the plugins whose data is missing from the snapshot at `path`."""
     snapshot = Snapshot(path, settings.disk)
     snapshot.close()
     # Some names are groups of methods, which have no data.
@@ -114,7 +116,7 @@ def with_plugins_of(path: Path, settings: Settings) -> Settings:
 
 
 def start_at(chain: Chain, task: Replay) -> None:
-    """Load the snapshot of a task into a chain at genesis. Earlier blocks are read from the source if it is a block log."""
+    """Load the snapshot of a replay into a chain at genesis. If the replay's source is a block log, earlier blocks are read from it."""
     assert task.start is not None
     head = load_snapshot(chain, task.start, SystemDisk(), OlderBlocks(task.source, chain.state.wire).find).finish()
     expected = task.checkpoints.get(head.number)
@@ -123,7 +125,7 @@ def start_at(chain: Chain, task: Replay) -> None:
 
 
 def require_ahead(chain: Chain, task: Replay) -> None:
-    """Raise NodeError if the end of a replay is before its start."""
+    """Raise NodeError if a replay would end before the block at which it starts."""
     head = chain.state.props.head_block_number
     if task.until is not None and task.until.whole_blocks < head:
         place = f"the snapshot {task.start}" if task.start is not None else "the data folder"
@@ -131,7 +133,7 @@ def require_ahead(chain: Chain, task: Replay) -> None:
 
 
 async def opened(chain: Chain, task: Replay) -> BlockSource:
-    """Open the source of a task at the block after the head. Raises NodeError."""
+    """Open the source of a replay at the block after the chain's head. Raises NodeError."""
     first = chain.state.props.head_block_number + 1
     try:
         # In a thread, since opening a pipe waits for its writer.
@@ -141,7 +143,7 @@ async def opened(chain: Chain, task: Replay) -> BlockSource:
 
 
 def warn_of_edits(settings: Settings, source: Path) -> None:
-    """Log a warning for state edits in a data folder, which a replay of its blocks doesn't apply."""
+    """Log a warning if the source is a data folder with state edits, because a replay of its blocks doesn't apply them."""
     edits = (source if source.is_dir() else source.parent) / EDITS_NAME
     if source != STANDARD_INPUT and settings.disk.exists(edits):
         what = "the blocks alone don't lead to a state with edits or impersonated accounts"
@@ -152,7 +154,9 @@ def warn_of_edits(settings: Settings, source: Path) -> None:
 
 
 def new_saver(context: NodeContext, task: Replay) -> SnapshotSaver:
-    """Return the saver of snapshots. It retains all snapshots in the task's folder, or the newest in the data folder as a node does."""
+    """Return the object that saves snapshots during a replay. It keeps all of them in the replay's folder, or the newest in the data folder
+    as a node does.
+    """
     settings = context.settings
     folder = task.snapshots or (None if settings.data is None else folder_of(settings.data))
     if folder is None:
@@ -163,7 +167,7 @@ def new_saver(context: NodeContext, task: Replay) -> SnapshotSaver:
 
 
 def write(folder: DataFolder, context: NodeContext, change: HeadChange) -> None:
-    """Write the blocks of a head change to a data folder."""
+    """Write the new blocks of a head change to a data folder."""
     try:
         folder.log.switch(change.popped, change.applied)
         if change.applied[-1].number % BLOCKS_BETWEEN_SYNCS == 0:

@@ -1,1 +1,1 @@
-"""Chain data for analysis: a library for scripts, exports, SQL and reports."""
+"""Chain data for analysis: a library for scripts, exports, SQL queries and reports."""

@@ -1,4 +1,4 @@
-"""Errors of the library for scripts and notebooks, with one base class."""
+"""Errors of the library for scripts and notebooks. They have a common base class."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from node.specs.builder import SpecError
 
 
 class DataError(Exception):
-    """Base class of all errors of the library. The text contains the reason, and the fix if that isn't obvious."""
+    """Base class of all errors of the library. The text contains the reason and, if it isn't obvious, the remedy."""
 
 
 class UnreadableBlocks(DataError):
@@ -19,11 +19,11 @@ class UnreadableBlocks(DataError):
 
 
 class UnknownChain(DataError):
-    """No chain spec matches: its name is unknown, the blocks belong to another chain, or they don't identify a chain."""
+    """No chain spec matches: its name is unknown, the blocks belong to another chain, or their chain can't be detected."""
 
 
 class RefusedBlock(DataError):
-    """A block can't be applied, with its `number` and the `reason` in the chain's spelling."""
+    """A block can't be applied. `number` is the block's number, `reason` the chain's error message."""
 
     def __init__(self, number: int, reason: str) -> None:
         super().__init__(f"block {number}: {reason}")
@@ -43,11 +43,11 @@ class BeyondEnd(DataError, LookupError):
 
 
 class NotThere(DataError, LookupError):
-    """There is no table, index or row with this name or key."""
+    """No table, index or row has this name or key."""
 
 
 class CallRefused(DataError, RefusedCall):
-    """A method of the API refused a call. `code`, `message` and `data` are those of the JSON-RPC error."""
+    """A method of the API refused a call. `code`, `message` and `data` are the members of the JSON-RPC error."""
 
 
 class MissingLibrary(DataError, ImportError):
@@ -56,7 +56,7 @@ class MissingLibrary(DataError, ImportError):
 
 @contextmanager
 def as_data_errors() -> Iterator[None]:
-    """Convert errors of the node to errors of the library."""
+    """Context manager that converts errors of the node to errors of the library."""
     try:
         yield
     except (ChainUnclear, SpecError) as error:

@@ -1,1 +1,1 @@
-"""`coind dev`: drives a local chain through dev_api."""
+"""`coind dev`: controls a local chain through dev_api."""

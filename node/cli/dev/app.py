@@ -45,7 +45,9 @@ def call_and_print(options: RemoteOptions, method: str, params: dict[str, Any], 
 
 
 def call_with_amount(options: RemoteOptions, method: str, params: dict[str, Any], name: str, text: str, show: Print) -> int:
-    """Call a method of dev_api with an amount, parsed as in `coind tx`. An empty one is omitted, so the node's default applies."""
+    """Call a method of dev_api with an amount, which is parsed as in `coind tx`. An empty amount is omitted, so that the node's default
+    applies.
+    """
 
     def work(remote: Remote) -> None:
         given = {name: amount_of(text, name, remote)} if text else {}
@@ -56,7 +58,7 @@ def call_with_amount(options: RemoteOptions, method: str, params: dict[str, Any]
 
 
 def amount_of(text: str, name: str, remote: Remote) -> Any:
-    """Return an amount in the node's form: a string, or the NAI form for a token. Raises NodeError."""
+    """Return an amount in the form that the node expects: a string, or the NAI form for a token. Raises NodeError."""
     codecs = remote.wire.codecs
     try:
         asset = parse(AssetKind(), text, Context(codecs, 0))
@@ -71,7 +73,7 @@ def show_head(result: Any) -> None:
 
 
 def show_pairs(result: Any) -> None:
-    """Print the members of a result."""
+    """Print the fields of a result."""
     write_pairs(pairs_of(result))
 
 
@@ -336,17 +338,17 @@ def call(
 
 
 def show_done(result: Any) -> None:
-    """Print the success of a command without a result."""
+    """Print `done` after a command that has no result."""
     say("done")
 
 
 def text_of(value: Any) -> str:
-    """Return a value of a field as a string."""
+    """Format a field's value as a string."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def json_of(text: str) -> Any:
-    """Return the value of a JSON string. Raises NodeError."""
+    """Parse a string as JSON. Raises NodeError."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

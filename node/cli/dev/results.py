@@ -11,7 +11,7 @@ Pairs = Iterator[tuple[str, object]]
 
 
 def head_pairs(result: dict[str, Any]) -> Pairs:
-    """Yield the head and the time of a chain."""
+    """Yield the head and the time of a chain, as pairs of name and value."""
     yield "head", f"block {result['head_block_number']}, {result['head_block_id']}"
     yield "irreversible", f"block {result['last_irreversible_block_num']}"
     yield "head time", result["head_block_time"]
@@ -20,7 +20,7 @@ def head_pairs(result: dict[str, Any]) -> Pairs:
 
 
 def info_pairs(result: dict[str, Any]) -> Pairs:
-    """Yield all settings of a local chain."""
+    """Yield the names and values of all settings of a local chain."""
     yield "chain", f"{result.get('chain', '')} {result.get('chain_id', '')}"
     yield "version", result.get("version", "")
     yield from head_pairs(result)
@@ -35,7 +35,7 @@ def info_pairs(result: dict[str, Any]) -> Pairs:
 
 
 def pairs_of(result: Any) -> Pairs:
-    """Yield the members of a result, or `done` for an empty one."""
+    """Yield the fields of a result, or `done` for an empty result."""
     if not isinstance(result, dict) or not result:
         yield "done", ""
         return
@@ -44,7 +44,7 @@ def pairs_of(result: Any) -> Pairs:
 
 
 def shown(value: Any) -> str:
-    """Return a value of a result as a string."""
+    """Format a value of a result as a string."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
@@ -62,7 +62,7 @@ def key_rows(result: list[dict[str, Any]]) -> Iterator[list[str]]:
 
 
 def explanation_pairs(result: dict[str, Any]) -> Pairs:
-    """Yield the expected result of a transaction, and its id, digest and size."""
+    """Yield whether a transaction would be accepted, and its id, digest and size, as pairs of name and value."""
     if result.get("rule"):
         for name in ("message", "rule", "why", "what_to_do"):
             yield name.replace("_", " "), result.get(name) or ""

@@ -1,1 +1,1 @@
-"""`coind show`: prints the state of a chain. It calls only methods that every node of the family has."""
+"""`coind show`: prints the state of a chain, using only methods that every node of the family has."""

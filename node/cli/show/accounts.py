@@ -1,4 +1,4 @@
-"""`coind show account`, `accounts`, `key`."""
+"""`coind show account`, `accounts` and `key`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -78,7 +78,7 @@ def account_pairs(remote: Remote, account: dict[str, Any], now: int) -> Iterator
 
 
 def mana_text(bar: dict[str, Any] | None, most: int, now: int) -> str:
-    """Return the current fill level of a manabar, in percent."""
+    """Return a manabar's current mana in percent of its maximum, `most`."""
     if not bar or most <= 0:
         return "none"
     passed = max(0, now - int(bar["last_update_time"]))
@@ -86,7 +86,7 @@ def mana_text(bar: dict[str, Any] | None, most: int, now: int) -> str:
 
 
 def ask_list(remote: Remote, start: str, count: int) -> Any:
-    """Return accounts ordered by name."""
+    """Return up to `count` accounts ordered by name, from the name `start` on."""
     names = remote.call("condenser_api.lookup_accounts", [start, count])
     return remote.call("condenser_api.get_accounts", [names]) if names else []
 
@@ -101,7 +101,7 @@ def write_list(remote: Remote, accounts: Any) -> None:
 
 
 def ask_key(remote: Remote, public: str) -> Any:
-    """Return the accounts with a key in an authority."""
+    """Return the accounts that have a public key in one of their authorities."""
     try:
         found = remote.call("condenser_api.get_key_references", [[public]])
     except RefusedCall:
@@ -112,7 +112,7 @@ def ask_key(remote: Remote, public: str) -> Any:
 
 
 def write_key(remote: Remote, accounts: Any) -> None:
-    """Print the authorities of the accounts found for a key."""
+    """Print the accounts found for a key, with their authorities."""
     for account in accounts:
         write_table(["role", ">needs", "=member", ">weight"], authority_rows(account), title=account["name"])
     if not accounts:

@@ -29,7 +29,7 @@ Print = Callable[[Remote, Any], None]
 
 
 def fetch_and_print(options: RemoteOptions, ask: Ask, write: Print) -> int:
-    """Call a node, and print the reply as text or as JSON."""
+    """Call a node with `ask`, and print the result with `write` or as JSON."""
 
     def work(remote: Remote) -> None:
         found = ask(remote)

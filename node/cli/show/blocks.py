@@ -1,4 +1,4 @@
-"""`coind show block`, `blocks`, `tx`, `history`."""
+"""`coind show block`, `blocks`, `tx` and `history`."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -46,14 +46,14 @@ def write_block(remote: Remote, block: Any) -> None:
 
 
 def transaction_rows(ids: list[str], transactions: list[dict[str, Any]]) -> Iterator[list[object]]:
-    """Yield a row for each operation of a block. The first row of a transaction contains its number and id."""
+    """Yield a row for each operation of a block. A transaction's number and id are in the row of its first operation."""
     for place, (trx_id, trx) in enumerate(zip(ids, transactions, strict=False)):
         for index, operation in enumerate(trx["operations"]):
             yield ["" if index else place, "" if index else trx_id, *operation_brief(operation)]
 
 
 def ask_blocks(remote: Remote, count: int) -> Any:
-    """Return the newest blocks, in descending order."""
+    """Return the newest blocks, newest first."""
     head = remote.head()["head_block_number"]
     found = [
         remote.call("condenser_api.get_block", [number]) | {"block_num": number} for number in range(max(1, head - count + 1), head + 1)
@@ -71,7 +71,7 @@ def write_blocks(remote: Remote, blocks: Any) -> None:
 
 
 def counted(transactions: Iterable[dict[str, Any]]) -> str:
-    """Return the operations of transactions with their numbers, for example `3 vote, transfer`."""
+    """Return the names of the transactions' operations with their counts, for example `3 vote, transfer`."""
     counts: dict[str, int] = {}
     for trx in transactions:
         for operation in trx["operations"]:
@@ -106,7 +106,9 @@ def write_transaction(remote: Remote, trx: Any) -> None:
 
 
 def ask_history(remote: Remote, name: str, count: int, before: int | None) -> Any:
-    """Return entries of an account's history, newest first. Raises NodeError for an unknown account."""
+    """Return `count` entries of an account's history, newest first, starting before entry number `before`. Raises NodeError for an unknown
+    account.
+    """
     require_found(remote.call("condenser_api.get_accounts", [[name]]), f"account {name}")
     start = -1 if before is None else before - 1
     if before is not None and before < 1:
@@ -117,6 +119,6 @@ def ask_history(remote: Remote, name: str, count: int, before: int | None) -> An
 
 
 def write_history(remote: Remote, entries: Any) -> None:
-    """Print entries of a history."""
+    """Print entries of an account's history."""
     rows = [(number, entry["block"], entry["timestamp"], *operation_brief(entry["op"])) for number, entry in entries]
     write_table([">#", ">block", "time", "operation", "fields"], rows, empty="no operations")

@@ -1,4 +1,4 @@
-"""`coind show chain`, `witnesses`, `witness`, `proposals`."""
+"""`coind show chain`, `witnesses`, `witness` and `proposals`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,12 +30,12 @@ def ask_chain(remote: Remote) -> Any:
 
 
 def write_chain(remote: Remote, chain: Any) -> None:
-    """Print a chain."""
+    """Print the properties and the head of a chain."""
     write_pairs(chain_pairs(remote, chain), title=chain["chain"])
 
 
 def chain_pairs(remote: Remote, chain: Any) -> Iterator[tuple[str, object]]:
-    """Yield the properties and the head of a chain."""
+    """Yield the properties and the head of a chain, as pairs of name and value."""
     props, medians, feed = chain["properties"], chain["median_properties"], chain["price"]
     yield "chain id", chain["chain_id"]
     yield "symbols", " ".join(chain["symbols"])
@@ -77,17 +77,17 @@ def write_witnesses(remote: Remote, witnesses: Any) -> None:
 
 
 def is_on(witness: dict[str, Any]) -> bool:
-    """Whether a witness has a signing key."""
+    """Whether a witness is active, which means that it has a signing key."""
     return not str(witness["signing_key"]).endswith(NULL_KEY_SUFFIX)
 
 
 def votes(witness: dict[str, Any], remote: Remote) -> str:
-    """Return the votes of a witness, in shares."""
+    """Return the votes of a witness, in vesting shares."""
     return amount_text(int(witness["votes"]), VESTS_PLACES, remote.spec.vests_symbol)
 
 
 def feed_text(witness: dict[str, Any], remote: Remote) -> str:
-    """Return the published price of a witness."""
+    """Return the price that a witness has published."""
     feed = member(witness, "sbd_exchange_rate", remote, {"base": "0", "quote": "0"})
     if not units(feed["base"]):
         return "none"

@@ -11,7 +11,7 @@ REPLIES = "reply_list"
 
 
 def ask_post(remote: Remote, place: str) -> Any:
-    """Return a post or comment with its replies. Raises NodeError."""
+    """Return the post or comment at `place` (AUTHOR/PERMLINK) with its replies. Raises NodeError."""
     author, slash, permlink = place.lstrip("@").partition("/")
     if not (author and slash and permlink):
         raise NodeError(f"{place!r} is not a post. Expected AUTHOR/PERMLINK, for example alice/hello.")
@@ -58,12 +58,12 @@ def write_post(remote: Remote, post: Any) -> None:
 
 
 def reply_row(reply: dict[str, Any]) -> list[object]:
-    """Return the row of a reply."""
+    """Return the table row of a reply."""
     return [f"{reply['author']}/{reply['permlink']}", reply["created"], reply["net_votes"], brief(reply["body"])]
 
 
 def ask_posts(remote: Remote, by: str, tag: str, count: int) -> Any:
-    """Return posts in an order. Raises NodeError."""
+    """Return up to `count` posts, ordered by `by`. Raises NodeError."""
     if by == "blog" and not tag:
         raise NodeError("--by blog needs the name of an account, for example --tag alice")
     return remote.call(f"condenser_api.get_discussions_by_{by}", [{"tag": tag, "limit": count}])

@@ -12,7 +12,7 @@ PERCENT_PLACES = 2
 
 
 def ask_market(remote: Remote, count: int) -> Any:
-    """Return ticker, order book and recent trades."""
+    """Return the ticker, the order book and recent trades of the internal market."""
     return {
         "ticker": remote.call("condenser_api.get_ticker", []),
         "order_book": remote.call("condenser_api.get_order_book", [count]),
@@ -21,7 +21,7 @@ def ask_market(remote: Remote, count: int) -> Any:
 
 
 def write_market(remote: Remote, market: Any) -> None:
-    """Print the market."""
+    """Print the ticker, the order book and recent trades of the internal market."""
     spec, ticker = remote.spec, market["ticker"]
     coin, debt = spec.coin_symbol, spec.debt_symbol
     write_pairs(
@@ -44,18 +44,18 @@ def write_market(remote: Remote, market: Any) -> None:
 
 
 def order_row(order: dict[str, Any], remote: Remote) -> list[object]:
-    """Return the row of an order in the book."""
+    """Return the table row of an order in the order book."""
     coins, debts = (int(member(order, name, remote, 0)) for name in ("coin", "sbd"))
     return [ratio(debts, coins, PRICE_PLACES), *(amount_text(amount, AMOUNT_PLACES, "").rstrip() for amount in (coins, debts))]
 
 
 def price(text: Any) -> str:
-    """Return a price with six decimals."""
+    """Format a price with six decimals."""
     return decimal_text(text, PRICE_PLACES)
 
 
 def order_price(selling: dict[str, str], remote: Remote) -> str:
-    """Return the price of an order in debt tokens per coin, whichever of both it sells."""
+    """Return the price of an order in debt tokens per coin, no matter which of the two it sells."""
     base, quote = selling["base"], selling["quote"]
     coins, debts = (quote, base) if symbol(quote) == remote.spec.coin_symbol else (base, quote)
     return ratio(units(debts), units(coins), PRICE_PLACES)

@@ -1,4 +1,4 @@
-"""Access to members of replies, whose names depend on the chain's brand, and short strings for their values."""
+"""Access to fields of replies whose names depend on the chain's brand, and formatting of their values."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ VESTS_PLACES = 6
 
 
 def member(value: dict[str, Any], name: str, remote: Remote, default: Any = "") -> Any:
-    """Return a member by coind's name for it, in which `coin` and `sbd` stand for the chain's brand and debt token."""
+    """Return a field of a reply. In `name`, `coin` and `sbd` are replaced by the chain's brand and its debt token."""
     brand = remote.spec.brand
     for word in DEBT_WORDS:
         spelled = "_".join({COIN_WORD: brand, "sbd": word}.get(part, part) for part in name.split("_"))
@@ -30,7 +30,7 @@ def member(value: dict[str, Any], name: str, remote: Remote, default: Any = "") 
 
 
 def call_if_served(remote: Remote, method: str, params: Any) -> Any:
-    """Return the result of a call that not every node serves, or None if it isn't served or is empty."""
+    """Return the result of a method that not every node serves, or None if the node refuses the call."""
     try:
         return remote.call(method, params)
     except RefusedCall:
@@ -38,7 +38,7 @@ def call_if_served(remote: Remote, method: str, params: Any) -> Any:
 
 
 def require_found(found: Any, what: str) -> Any:
-    """Return the requested object. Raises NodeError if there is none."""
+    """Return `found`. If it is empty, raise NodeError, which says that the chain has no `what`."""
     if not found:
         raise NodeError(f"there is no {what} on this chain")
     return found
@@ -56,27 +56,27 @@ def symbol(amount: str) -> str:
 
 
 def amount_text(amount: int, places: int, letters: str) -> str:
-    """Return an amount in smallest units as a string with its symbol."""
+    """Format an amount, given in its smallest unit, with its symbol."""
     digits = str(abs(amount)).rjust(places + 1, "0")
     sign = "-" if amount < 0 else ""
     return f"{sign}{digits[:-places]}.{digits[-places:]} {letters}"
 
 
 def sum_text(first: str, *others: tuple[int, str]) -> str:
-    """Return the sum of signed amounts of one symbol."""
+    """Return the sum of amounts in one symbol: `first`, and further amounts with their signs."""
     total = units(first) + sum(sign * units(amount) for sign, amount in others)
     places = len(first.split(" ", maxsplit=1)[0].partition(".")[2])
     return amount_text(total, places, symbol(first))
 
 
 def percent(part: int, whole: int) -> str:
-    """Return a share in percent with two decimals."""
+    """Return `part` in percent of `whole`, with two decimals."""
     hundredths = part * 10_000 // whole if whole else 0
     return f"{hundredths // 100}.{hundredths % 100:02}%"
 
 
 def basis_points(number: int) -> str:
-    """Return basis points in percent."""
+    """Format basis points in percent."""
     return percent(number, 10_000)
 
 
@@ -86,7 +86,7 @@ def ratio(numerator: int, denominator: int, places: int) -> str:
 
 
 def decimal_text(value: Any, places: int) -> str:
-    """Return a real number, which nodes write as a string or as a number, with `places` decimals."""
+    """Format a real number with `places` decimals. Nodes return it as a string or as a number."""
     try:
         return f"{Decimal(str(value)):.{places}f}"
     except InvalidOperation:
@@ -94,12 +94,12 @@ def decimal_text(value: Any, places: int) -> str:
 
 
 def time_or_never(text: str) -> str:
-    """Return a time, or `never` for the placeholders of no time."""
+    """Return a time, or `never` for the values that nodes use for "no time"."""
     return "never" if text in NEVER else text
 
 
 def brief(value: Any) -> str:
-    """Return a value on one short line. A longer one is truncated with `...`."""
+    """Format a value on one short line, truncated with `...` if necessary."""
     if isinstance(value, dict) and "weight_threshold" in value:
         value = authority_brief(value)
     elif isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -110,20 +110,20 @@ def brief(value: Any) -> str:
 
 
 def authority_brief(authority: dict[str, Any]) -> str:
-    """Return the members of an authority, with abbreviated keys."""
+    """Return the keys and accounts of an authority as text, with abbreviated keys."""
     members = [f"{key[:KEY_SHOWN]}..." for key, _ in authority["key_auths"]] + [name for name, _ in authority["account_auths"]]
     return ",".join(members) if authority["weight_threshold"] == 1 else f"{authority['weight_threshold']}of({','.join(members)})"
 
 
 def operation_parts(operation: Any) -> tuple[str, dict[str, Any]]:
-    """Return name and fields of an operation in either form."""
+    """Return the name and the fields of an operation, given in either JSON form."""
     if isinstance(operation, dict):
         return str(operation["type"]).removesuffix("_operation"), operation["value"]
     return str(operation[0]), operation[1]
 
 
 def operation_brief(operation: Any) -> tuple[str, str]:
-    """Return an operation's name and its non-empty fields in short."""
+    """Return an operation's name, and its non-empty fields in one short line."""
     name, fields = operation_parts(operation)
     shown = [f"{key}={brief(value)}" for key, value in fields.items() if value not in ("", [], {}, None)]
     return name, " ".join(shown)

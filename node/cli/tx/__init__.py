@@ -1,1 +1,1 @@
-"""`coind tx`: builds, signs and broadcasts transactions through RPC, with a command for each operation."""
+"""`coind tx`: builds, signs and broadcasts transactions over RPC, with a command for each operation."""

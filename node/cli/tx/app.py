@@ -1,4 +1,4 @@
-"""Commands of `coind tx`, one for each operation of transactions, derived from the operations' declarations."""
+"""Commands of `coind tx`: one for each operation that a transaction can contain, derived from the operation's declaration."""
 
 import inspect
 import json
@@ -88,7 +88,7 @@ def verb(cls: type[Operation]) -> Callable[..., int]:
 
 
 def parameter(field: FieldArgument) -> inspect.Parameter:
-    """Return the parameter of a field. Omitted options are None, so the operation's defaults apply."""
+    """Return the command's parameter for a field. It is None if the user omits the option, so that the operation's default applies."""
     text: Any
     if field.is_required:
         text = Annotated[str, Parameter(help=field.description, name=field.label, allow_leading_hyphen=True, group=FIELDS)]
@@ -104,7 +104,7 @@ def parameter(field: FieldArgument) -> inspect.Parameter:
 
 
 def help_text(field: FieldArgument) -> str:
-    """Return the help of an option: its type and its default."""
+    """Return the help text of an option: the type of its field and the default."""
     if field.is_flag:
         return f"[default: {field.option if field.default else field.option.replace('--', '--no-', 1)}]"
     if field.default_text is not None:
@@ -115,7 +115,7 @@ def help_text(field: FieldArgument) -> str:
 
 
 def theme(cls: type[Operation]) -> str:
-    """Return the heading of an operation's command: the theme of its module."""
+    """Return the heading under which the help lists an operation's command. It is the theme of the operation's module."""
     name = cls.__module__.rpartition(".operations.")[2]
     return "Smart media tokens" if name.startswith("smt.") else name.replace("_", " ").capitalize()
 

@@ -1,4 +1,4 @@
-"""Command line syntax of each kind of field: the description of its type and the parser of its strings.
+"""Command line syntax of each kind of field: a description of its type, and a parser for its values.
 
 Parsers refuse values that the chain would change, for example by truncating a long name or wrapping a number.
 """
@@ -65,19 +65,19 @@ PROPERTIES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Context:
-    """Context of the parsers: the codecs of the chain, and its time."""
+    """What the parsers need to know: the codecs of the chain, and its current time."""
 
     codecs: Codecs
     now: int
 
 
 class BadText(Exception):
-    """A malformed string. The message contains the expected form."""
+    """Error for a malformed string. The message contains the expected form."""
 
 
 @singledispatch
 def describe(kind: object) -> str:
-    """Describe a kind of field for the help."""
+    """Describe a kind of field for the help text."""
     return "JSON"
 
 
@@ -130,18 +130,18 @@ for _of, _words in (
 
 
 def is_nested(kind: Any) -> bool:
-    """Whether a value of this kind contains others, so that a list of them can't be separated by commas."""
+    """Whether a value of this kind contains other values. A list of such values can't be separated by commas."""
     return isinstance(kind, type) or not isinstance(kind, Bounded | String | Int | Key | AssetKind)
 
 
 def bounds(kind: Int) -> tuple[int, int]:
-    """Return the least and the greatest value of an integer."""
+    """Return the smallest and the largest value of an integer field."""
     half = 1 << (kind.bits - 1)
     return (-half, half - 1) if kind.signed else (0, 2 * half - 1)
 
 
 def parse(kind: Any, text: str, context: Context) -> Any:
-    """Parse the string of a field. Raises BadText."""
+    """Parse the string given for a field of this kind. Raises BadText."""
     try:
         return read_kind(kind, text, context)
     except ChainError:
@@ -151,14 +151,16 @@ def parse(kind: Any, text: str, context: Context) -> Any:
 
 
 def expected(kind: Any, context: Context) -> str:
-    """Describe the expected string. For keys this includes the chain's prefix, the most frequent mistake."""
+    """Describe the form that a string must have. For keys it includes the chain's prefix, because a wrong prefix is the most frequent
+    mistake.
+    """
     inner = kind.element if isinstance(kind, Maybe) else kind
     prefix = f" that starts with {context.codecs.spec.key_prefix}" if isinstance(inner, Key) or inner is Authority else ""
     return f"expected {'a public key' if prefix else describe(kind)}{prefix}"
 
 
 def require_public_key(name: str, text: str, codecs: Codecs) -> None:
-    """Check that an argument is a public key. Raises NodeError, which doesn't repeat a private key given by mistake."""
+    """Raise NodeError unless an argument is a public key. If the user gave a private key by mistake, the message doesn't contain it."""
     try:
         parse(Key(), text.strip(), Context(codecs, 0))
     except BadText as error:
@@ -177,13 +179,13 @@ def is_private_key(text: str) -> bool:
 
 @singledispatch
 def read_kind(kind: Any, text: str, context: Context) -> Any:
-    """Parse a string by its kind. Kinds without their own syntax are JSON in the condenser's form."""
+    """Parse a string according to its kind. For kinds without their own syntax, the string is JSON in the condenser's form."""
     return read_json(kind, text, context)
 
 
 @read_kind.register
 def read_declared(kind: type, text: str, context: Context) -> Any:
-    """Parse JSON of a declared class. An authority can also be a single public key."""
+    """Parse JSON of a declared class. For an authority, a single public key is also accepted."""
     if kind is Authority and not text.lstrip().startswith("{"):
         return key_authority(context.codecs.parser(PUBLIC_KEY)(text))
     return read_json(kind, text, context)
@@ -216,13 +218,13 @@ def read_listed(kind: Many, text: str, context: Context) -> Any:
 
 
 def collected(kind: Many, values: list[Any]) -> tuple[Any, ...]:
-    """Return the values of a list. The values of a set are sorted in the chain's order, without duplicates."""
+    """Return the values of a list as a tuple. If the list is a set, sort the values in the chain's order and drop duplicates."""
     return sorted_unique(values, sort_key) if kind.ascending or kind.strict else tuple(values)
 
 
 @read_kind.register
 def read_properties(kind: Pairs, text: str, context: Context) -> Any:
-    """Parse witness properties by name and pack them. A list of pairs has them packed already, in hex."""
+    """Parse witness properties by name, and pack their values. In a list of pairs the values are already packed, in hex."""
     if not text.lstrip().startswith("{"):
         return read_json(kind, text, context)
     given = parsed_json(text)
@@ -238,7 +240,7 @@ def read_properties(kind: Pairs, text: str, context: Context) -> Any:
 
 @read_kind.register
 def read_bounded(kind: Bounded, text: str, context: Context) -> str:
-    """Parse a string that the chain would truncate."""
+    """Parse a string whose length is limited. The chain would truncate a longer one, so it is refused."""
     if size(text) > kind.size:
         raise BadText(f"expected at most {kind.size} bytes")
     if "\0" in text:
@@ -248,13 +250,13 @@ def read_bounded(kind: Bounded, text: str, context: Context) -> str:
 
 @read_kind.register
 def read_text(kind: String, text: str, context: Context) -> str:
-    """Return a string of any length."""
+    """Return a string, which can have any length."""
     return text
 
 
 @read_kind.register
 def read_int(kind: Int, text: str, context: Context) -> int:
-    """Parse a number. A number of 16 bits can be in percent, since such fields are in basis points."""
+    """Parse an integer. For a 16-bit field it can also be in percent, since such fields contain basis points."""
     low, high = bounds(kind)
     percent = PERCENT.fullmatch(text)
     if percent and kind.bits == 16:
@@ -271,7 +273,7 @@ def read_int(kind: Int, text: str, context: Context) -> int:
 
 @read_kind.register
 def read_wide(kind: Wide, text: str, context: Context) -> int:
-    """Parse a number of 128 bits."""
+    """Parse a 128-bit integer."""
     if not NUMBER.fullmatch(text) or not 0 <= int(text) < 1 << 128:
         raise BadText(f"expected a {describe(kind)}")
     return int(text)
@@ -279,7 +281,7 @@ def read_wide(kind: Wide, text: str, context: Context) -> int:
 
 @read_kind.register
 def read_asset(kind: AssetKind, text: str, context: Context) -> Asset:
-    """Parse an amount: text with a symbol of the chain or a NAI, or the JSON of the NAI form. Missing decimals are zeros."""
+    """Parse an amount. It is text that ends with a symbol of the chain or a NAI, or JSON in the NAI form. Missing decimals are zeros."""
     if text.lstrip().startswith("{"):
         return asset_from_nai(parsed_json(text))
     match = AMOUNT.fullmatch(text.strip())
@@ -297,7 +299,7 @@ def read_asset(kind: AssetKind, text: str, context: Context) -> Asset:
 
 
 def misspelt(text: str) -> str:
-    """Return a hint on a common mistake in an amount, appended to the error, or ""."""
+    """Return a hint on a common mistake in an amount, which is appended to the error, or ""."""
     if text.startswith("-"):
         return ", of zero or more"
     if AMOUNT.fullmatch(text.upper()):
@@ -317,13 +319,13 @@ def fixed_symbol(name: str, context: Context) -> int:
 
 
 def nai_symbol(nai: str, places: int) -> int:
-    """Return the symbol of a NAI with `places` decimals."""
+    """Return the symbol that has this NAI and `places` decimals."""
     return asset_from_nai({"amount": "0", "precision": places, "nai": nai}).symbol
 
 
 @read_kind.register
 def read_symbol(kind: SymbolKind, text: str, context: Context) -> int:
-    """Parse a symbol: a name on the chain, a NAI with its decimals, or JSON."""
+    """Parse a symbol, given by its name on the chain, by a NAI and the number of decimals, or as JSON."""
     if text.lstrip().startswith("{"):
         symbol: int = context.codecs.parser(kind)(parsed_json(text))
         return symbol
@@ -333,7 +335,7 @@ def read_symbol(kind: SymbolKind, text: str, context: Context) -> int:
 
 @read_kind.register
 def read_price(kind: PriceKind, text: str, context: Context) -> Price:
-    """Parse a price: two amounts separated by a slash, or the JSON of its base and quote."""
+    """Parse a price, given as two amounts separated by a slash, or as JSON with `base` and `quote`."""
     if text.lstrip().startswith("{"):
         return price_of(parsed_json(text), context)
     base, slash, quote = text.partition("/")
@@ -343,7 +345,7 @@ def read_price(kind: PriceKind, text: str, context: Context) -> Price:
 
 
 def price_of(given: Any, context: Context) -> Price:
-    """Parse the JSON object of a price with assets in either form."""
+    """Convert the JSON object of a price, whose amounts can have either form."""
     if not isinstance(given, dict) or set(given) != {"base", "quote"}:
         raise BadText("expected a JSON object with base and quote")
     texts = [value if isinstance(value, str) else json.dumps(value) for value in (given["base"], given["quote"])]
@@ -353,7 +355,7 @@ def price_of(given: Any, context: Context) -> Price:
 
 @read_kind.register
 def read_flag(kind: Flag, text: str, context: Context) -> bool:
-    """Parse a boolean, alone or in a list."""
+    """Parse a boolean, which can be a single value or an element of a list."""
     if text not in ("true", "false"):
         raise BadText("expected true or false")
     return text == "true"
@@ -367,7 +369,7 @@ def read_time(kind: Seconds, text: str, context: Context) -> int:
 
 @read_kind.register
 def read_hash(kind: Hash, text: str, context: Context) -> bytes:
-    """Parse a complete hash."""
+    """Parse a hash, of which all hex digits must be given."""
     data = read_blob(Blob(), text, context)
     if len(data) != kind.size:
         raise BadText(f"expected {describe(kind)}")
@@ -391,14 +393,14 @@ def read_key(kind: Key, text: str, context: Context) -> bytes:
 
 
 def read_json(kind: Any, text: str, context: Context) -> Any:
-    """Parse JSON in the condenser's form. Unknown members are refused, since the chain would ignore them."""
+    """Parse JSON in the condenser's form. Unknown fields are refused, since the chain would ignore them."""
     given = parsed_json(text)
     require_members(kind, given, context)
     return context.codecs.parser(kind, True)(given)
 
 
 def require_members(kind: Any, given: Any, context: Context) -> None:
-    """Raise BadText unless the JSON of a declared type is an object with known members."""
+    """Raise BadText unless the JSON of a declared type is an object that has only known fields."""
     if not isinstance(kind, type):
         return
     if not isinstance(given, dict):
@@ -412,7 +414,7 @@ def require_members(kind: Any, given: Any, context: Context) -> None:
 
 
 def parsed_json(text: str) -> Any:
-    """Parse a JSON string."""
+    """Decode a JSON string. Raises BadText."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

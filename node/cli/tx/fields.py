@@ -1,6 +1,6 @@
-"""Fields of an operation as arguments of its command, derived from its declaration.
+"""The arguments of an operation's command, derived from the fields that the operation declares.
 
-Required fields are positional, in wire order. The others are options.
+Required fields are positional arguments, in wire order. The other fields are options.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ ROLES = ("owner", "active", "posting")
 
 @dataclass(frozen=True)
 class FieldArgument:
-    """A field as an argument of a command. `default_text` replaces the declared default."""
+    """A field of an operation as an argument of its command. `default_text` is shown instead of the declared default."""
 
     name: str
     json: str
@@ -38,7 +38,7 @@ class FieldArgument:
 
     @property
     def is_flag(self) -> bool:
-        """Whether the field is a boolean, and so an option without a value."""
+        """Whether the field is a boolean. Its option then takes no value."""
         return isinstance(self.kind, Flag)
 
     @property
@@ -48,22 +48,22 @@ class FieldArgument:
 
     @property
     def label(self) -> str:
-        """The name in help texts and errors."""
+        """The name of the argument in help texts and errors."""
         return self.json.replace("_", "-").upper() if self.is_required else self.option
 
     @property
     def is_repeated(self) -> bool:
-        """Whether the option is repeatable, for example a list of names."""
+        """Whether the option can be given several times, for example for a list of names."""
         return not self.is_required and isinstance(self.kind, Many) and not is_nested(self.kind.element)
 
     @property
     def is_hidden(self) -> bool:
-        """Whether the help omits the field: extensions that no operation uses today."""
+        """Whether the help omits the field. It omits extensions that no operation uses today."""
         return isinstance(self.kind, Many) and isinstance(self.kind.element, Variant) and self.kind.element.default == Void()
 
     @property
     def description(self) -> str:
-        """The description of the type."""
+        """The description of the field's type."""
         return describe(self.kind)
 
 
@@ -98,14 +98,16 @@ def is_required(cls: type[Operation], name: str, json: str, kind: Any) -> bool:
 
 
 def declared_default(cls: Any, name: str) -> Any:
-    """Return the declared default of a field, or MISSING for a factory, which depends on the chain."""
+    """Return the declared default of a field. Return MISSING if the default comes from a factory, since it then depends on the chain."""
     position = cls.__struct_fields__.index(name) - len(cls.__struct_fields__) + len(cls.__struct_defaults__)
     found = cls.__struct_defaults__[position] if position >= 0 else MISSING
     return MISSING if type(found).__module__ == "msgspec._core" and type(found).__name__ == "Factory" else found
 
 
 def build_operation(cls: type[Operation], given: Mapping[str, Any], context: Context) -> Operation:
-    """Build an operation from arguments by field name: strings, booleans for flags, sequences of strings for lists. Raises NodeError."""
+    """Build an operation from its arguments, keyed by field name. They are strings, booleans for flags, or sequences of strings for lists.
+    Raises NodeError.
+    """
     values: dict[str, Any] = {}
     fields = {field.name: field for field in wire_fields(cls)}
     for argument in arguments(cls):
@@ -122,7 +124,7 @@ def build_operation(cls: type[Operation], given: Mapping[str, Any], context: Con
 
 
 def value_of(argument: FieldArgument, text: Any, context: Context) -> Any:
-    """Parse one argument. Raises NodeError, which names it."""
+    """Parse the value of an argument. Raises NodeError, which names the argument."""
     if not isinstance(text, str):
         text = ",".join(text) if len(text) != 1 else text[0]
     try:
@@ -133,7 +135,7 @@ def value_of(argument: FieldArgument, text: Any, context: Context) -> Any:
 
 
 def signers_words(cls: type[Operation]) -> str:
-    """Describe whose authority signs an operation. Return "" if that depends on several fields."""
+    """Describe whose authority must sign an operation. Return "" if that depends on several fields."""
     if not cls.SIGNER:
         return ""
     field = next(field for field in wire_fields(cls) if field.name == cls.SIGNER)

@@ -1,4 +1,4 @@
-"""Sends operations as a transaction: sets the reference block, signs, broadcasts or dry-runs, and waits for the block."""
+"""Sends operations as a transaction: sets the reference block, signs, broadcasts (or only shows a dry run), and waits for the block."""
 
 import json
 import secrets
@@ -38,7 +38,7 @@ Make = Callable[[Remote, Context], SignedTransaction | tuple[Operation, ...]]
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class SendOptions(RemoteOptions):
-    """Options of every command of `coind tx`."""
+    """Options that all commands of `coind tx` have."""
 
     key: Annotated[
         Repeated,
@@ -61,7 +61,7 @@ class SendOptions(RemoteOptions):
 
 
 def send(make: Make, options: SendOptions) -> int:
-    """Build, sign and broadcast a transaction, or show or print it, depending on the options. Return the exit status."""
+    """Build and sign a transaction, then broadcast it, or only print it or a dry run, depending on the options. Return the exit status."""
     if options.dry_run and options.sign_only:
         raise NodeError("--dry-run and --sign-only exclude each other. Give one of them.")
     given = parse_keys(options.key)
@@ -71,7 +71,7 @@ def send(make: Make, options: SendOptions) -> int:
 
 
 def send_to(remote: Remote, make: Make, options: SendOptions, given: tuple[bytes, ...], *, must_sign: bool) -> int:
-    """Carry out `send` on a node."""
+    """Carry out `send` with a connected node."""
     remote.require_chain(options.chain)
     head = remote.head()
     context = Context(remote.wire.codecs, seconds_of(head["time"]))
@@ -101,7 +101,7 @@ def send_to(remote: Remote, make: Make, options: SendOptions, given: tuple[bytes
 
 
 def unsigned(remote: Remote, operations: tuple[Operation, ...], head: dict[str, Any], expire: int | None) -> SignedTransaction:
-    """Return an unsigned transaction that refers to the head block."""
+    """Return an unsigned transaction with the operations. Its reference block is the head block."""
     seconds = EXPIRE_SECONDS + secrets.randbelow(EXPIRE_SPREAD_SECONDS) if expire is None else expire
     block_id = bytes.fromhex(head["head_block_id"])
     trx = SignedTransaction(
@@ -114,10 +114,10 @@ def unsigned(remote: Remote, operations: tuple[Operation, ...], head: dict[str, 
 
 
 def choose_signers(signing: KeyChoice, given: tuple[bytes, ...], *, must_sign: bool, may_ask: bool) -> tuple[tuple[Signer, ...], str]:
-    """Return the signing keys and the problem with them, "" for none.
+    """Return the signing keys, and a description of the problem with them ("" for none).
 
-    Given keys sign even if they don't suffice, since the node explains its refusal best. With `must_sign` they also sign if the known
-    keys alone would suffice.
+    Given keys sign even if they don't suffice, since the node's refusal explains the problem best. With `must_sign` they also sign if the
+    known keys alone would suffice.
     """
     found = signing.choose(given)
     if found is not None and (not must_sign or not given or any(signer.secret in given for signer in found)):
@@ -143,7 +143,7 @@ def broadcast(remote: Remote, trx: SignedTransaction) -> None:
 
 
 def report_result(remote: Remote, trx: SignedTransaction, head: dict[str, Any], options: SendOptions) -> int:
-    """Print the result of a broadcast, after waiting for its block if the options require it."""
+    """Print the result of a broadcast. If the options require it, first wait until the transaction is in a block."""
     result: dict[str, Any] = {"id": trx.id.hex(), "expiration": time_text(trx.expiration)}
     start = head["head_block_number"]
     # In the block mode instant, its block exists already.
@@ -168,7 +168,9 @@ def operation_names(trx: SignedTransaction) -> str:
 
 
 def find_in_blocks(remote: Remote, trx: SignedTransaction, after: int, last: int) -> tuple[int, int] | None:
-    """Return the number of the block with a transaction, after `after` and up to `last`, and its position there, or None."""
+    """Search the blocks after `after` up to `last`, at most BLOCKS_SCANNED_MAX of them, for a transaction. Return the block number and the
+    transaction's position in the block, or None.
+    """
     wanted = trx.id.hex()
     for number in range(max(after, last - BLOCKS_SCANNED_MAX) + 1, last + 1):
         block = remote.call("condenser_api.get_block", [number])
@@ -178,9 +180,10 @@ def find_in_blocks(remote: Remote, trx: SignedTransaction, after: int, last: int
 
 
 def wait_for(remote: Remote, trx: SignedTransaction, start: int) -> tuple[int, int]:
-    """Wait for the block of a transaction, and return its number and the position there. Raises NodeError after expiration or a timeout.
+    """Wait until a transaction is in a block. Return the block number and the position in the block. Raises NodeError if the transaction
+    expires, or after a timeout.
 
-    It scans blocks, which every node serves. A search by id needs a plugin.
+    This reads all new blocks, which every node can serve. Searching by transaction id would need a plugin.
     """
     wanted, scanned, moved = trx.id.hex(), start, time.monotonic()
     while True:
@@ -207,7 +210,7 @@ def wait_for(remote: Remote, trx: SignedTransaction, start: int) -> tuple[int, i
 
 
 def show_dry_run(remote: Remote, trx: SignedTransaction, signers: tuple[Signer, ...], problem: str, options: SendOptions) -> None:
-    """Print the details of a transaction that isn't sent."""
+    """Print the details of a transaction that is not sent."""
     wire = remote.wire
     explained = explanation(remote, trx)
     checked = static_refusal(remote, trx)
@@ -247,7 +250,7 @@ def show_dry_run(remote: Remote, trx: SignedTransaction, signers: tuple[Signer, 
 
 
 def static_refusal(remote: Remote, trx: SignedTransaction) -> str:
-    """Return the refusal of an operation by checks that don't depend on the state, or ""."""
+    """Return the reason why a check that doesn't depend on the state refuses one of the operations, or ""."""
     for operation in trx.operations:
         try:
             operation.validate(remote.wire.codecs)
@@ -257,7 +260,7 @@ def static_refusal(remote: Remote, trx: SignedTransaction) -> str:
 
 
 def explanation(remote: Remote, trx: SignedTransaction) -> dict[str, Any] | None:
-    """Return the node's explanation of a transaction, or None if the node has no dev_api."""
+    """Return the node's explanation of how it would treat a transaction, or None if the node has no dev_api."""
     try:
         found = remote.call("dev_api.explain_transaction", {"trx": remote.wire.transaction_to_json(trx)})
     except RefusedCall as error:

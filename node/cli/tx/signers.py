@@ -1,4 +1,4 @@
-"""Chooses the keys that sign a transaction: given keys first, then the public keys of test chains.
+"""Chooses the keys that sign a transaction: first the keys given by the user, then the public keys of test chains.
 
 Only the necessary keys sign, since the chain refuses superfluous signatures.
 """
@@ -26,7 +26,7 @@ NOBODY = Authority(1)
 
 @dataclass(frozen=True)
 class Signer:
-    """A signing key and its owner."""
+    """A signing key, and the account and role that it belongs to."""
 
     key: str
     secret: bytes = field(repr=False)
@@ -34,7 +34,7 @@ class Signer:
 
 
 class Authorities:
-    """Cache of the authorities of accounts, fetched from the node once each."""
+    """Cache of the authorities of accounts. Each account is fetched from the node once."""
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
@@ -51,7 +51,9 @@ class Authorities:
             self.found[account["name"]] = {role: self._parse(account[role]) for role in ROLES}
 
     def lookup(self, role: str) -> Lookup:
-        """Return a function from a name to the account's authority of a role. The authority of an unknown account can't be satisfied."""
+        """Return a function that finds an account's authority for a role by the account's name. For an unknown account it returns one that
+        can't be satisfied.
+        """
 
         def find(name: str) -> Authority:
             self.fetch([name])
@@ -65,7 +67,7 @@ class Authorities:
         return Lookups(active=self.lookup("active"), owner=self.lookup("owner"), posting=self.lookup("posting"))
 
     def owners(self, key: bytes) -> Iterator[tuple[str, str]]:
-        """Yield account and role of each cached authority with a key."""
+        """Yield the account and the role of each cached authority that contains a key."""
         for name, roles in self.found.items():
             for role, authority in (roles or {}).items():
                 if any(member == key for member, _ in authority.key_auths):
@@ -73,7 +75,7 @@ class Authorities:
 
 
 class KeyChoice:
-    """Choice of the keys for operations."""
+    """Chooses the keys that sign the given operations."""
 
     def __init__(self, remote: Remote, operations: tuple[Operation, ...]) -> None:
         self._remote = remote
@@ -88,11 +90,11 @@ class KeyChoice:
         self.authorities.fetch(self.names)
 
     def unknown_accounts(self) -> list[str]:
-        """Return the required signers that don't exist."""
+        """Return the names of required signers that don't exist as accounts."""
         return sorted(name for name in self.names if self.authorities.found.get(name) is None)
 
     def choose(self, given: tuple[bytes, ...]) -> tuple[Signer, ...] | None:
-        """Return a minimal set of sufficient keys, given ones first, or None if no set suffices."""
+        """Return a minimal set of keys that suffices, or None if there is none. Keys in `given` are preferred."""
         if self._suffice(given):
             return self._fewest(given)
         every = (*given, *self._public_secrets())
@@ -102,11 +104,11 @@ class KeyChoice:
         return self._fewest(tuple(secret for secret in every if self._key(secret) in known))
 
     def all_of(self, given: tuple[bytes, ...]) -> tuple[Signer, ...]:
-        """Return all given keys as signers, even unnecessary ones."""
+        """Return all given keys as signers, including unnecessary ones."""
         return tuple(self._signer(secret) for secret in dict.fromkeys(given))
 
     def missing(self) -> str:
-        """Describe the required authorities in a sentence."""
+        """Describe in a sentence the authorities that are required."""
         unknown = self.unknown_accounts()
         if unknown:
             return f"there is no account {', '.join(unknown)} on this chain"
@@ -129,22 +131,22 @@ class KeyChoice:
         return f"{authority.weight_threshold} of {listed}" if members else "nobody"
 
     def _members(self) -> set[bytes]:
-        """Return the keys of all cached and required authorities. No other key can be necessary."""
+        """Return the keys in all cached and required authorities. No other key can be necessary."""
         seen = [authority for roles in self.authorities.found.values() for authority in (roles or {}).values()]
         return {key for authority in (*seen, *self.needed.other) for key, _ in authority.key_auths}
 
     def _key(self, secret: bytes) -> bytes:
-        """Return the public key of a secret from a cache."""
+        """Return the public key of a secret. Keys are cached."""
         if secret not in self._keys:
             self._keys[secret] = public_key(secret)
         return self._keys[secret]
 
     def _suffice(self, secrets: Iterable[bytes]) -> bool:
-        """Whether the signatures of these keys suffice. Some can be superfluous."""
+        """Whether signatures with these keys suffice, even if some of them are superfluous."""
         return suffice(self.needed, {self._key(secret) for secret in secrets}, self.authorities.lookups(), LIMITS)
 
     def _fewest(self, secrets: tuple[bytes, ...]) -> tuple[Signer, ...]:
-        """Drop keys, from the last one on, while the others suffice. Unlike `fewest_keys`, this prefers given keys."""
+        """Drop each key without which the others suffice, beginning with the last. Unlike `fewest_keys`, this prefers given keys."""
         kept = list(dict.fromkeys(secrets))
         for secret in reversed(list(kept)):
             others = [each for each in kept if each != secret]
@@ -158,7 +160,7 @@ class KeyChoice:
         return Signer(public_key_text(key, self._prefix), secret, ", ".join(owners) or "none of the accounts")
 
     def _public_secrets(self) -> Iterator[bytes]:
-        """Yield the public secrets of a chain spec: those of accounts, from the lowest role up, then those of witnesses."""
+        """Yield the secret keys that a chain spec publishes: first those of accounts, from the lowest role up, then those of witnesses."""
         spec = self._remote.spec
         passwords = dict.fromkeys(account.password for account in spec.genesis.accounts if account.password)
         names = sorted({*self._touched, *self.authorities.found, *(account.name for account in spec.genesis.accounts)})
@@ -171,7 +173,7 @@ class KeyChoice:
         yield from self._listed_secrets()
 
     def _listed_secrets(self) -> Iterator[bytes]:
-        """Yield the secrets that the node lists for local clients: those of a test chain whose spec isn't in `genesis/`."""
+        """Yield the secret keys that a node reports to local clients. It does so for a test chain whose spec isn't in `genesis/`."""
         try:
             listed = self._remote.call("dev_api.list_keys", {})
         except NodeError:
@@ -183,7 +185,9 @@ class KeyChoice:
 
 
 def needed_by(operations: tuple[Operation, ...]) -> Needed:
-    """Return the authorities that operations need. Raises NodeError for a malformed operation, or for roles that can't be mixed."""
+    """Return the authorities that operations require. Raises NodeError for a malformed operation, or for roles that one transaction can't
+    combine.
+    """
     try:
         needed = Needed.by(operations)
     except ChainError as error:
@@ -197,14 +201,14 @@ def needed_by(operations: tuple[Operation, ...]) -> Needed:
 
 
 def parse_keys(texts: tuple[str, ...]) -> tuple[bytes, ...]:
-    """Parse private keys in wallet import format. Raises NodeError, which doesn't repeat the text."""
+    """Parse private keys in wallet import format. Raises NodeError, whose message doesn't contain the key."""
     if len(texts) > KEYS_MAX:
         raise NodeError(f"expected at most {KEYS_MAX} keys, got {len(texts)}")
     return tuple(parse_key(text) for text in texts)
 
 
 def parse_key(text: str) -> bytes:
-    """Parse a private key in wallet import format. Raises NodeError, which doesn't repeat the text."""
+    """Parse a private key in wallet import format. Raises NodeError, whose message doesn't contain the key."""
     try:
         secret = secret_from_wif(text.strip())
     except ChainError:
@@ -215,14 +219,16 @@ def parse_key(text: str) -> bytes:
 
 
 def add_signatures(trx: SignedTransaction, signers: tuple[Signer, ...], remote: Remote) -> None:
-    """Sign a transaction. A signature that is canonical before hardfork 20 is also canonical after it."""
+    """Sign a transaction with all signers. Signatures that are canonical before hardfork 20 are also canonical after it, so the hardfork
+    doesn't matter.
+    """
     digest = remote.wire.signature_digest(trx)
     trx.signatures = tuple(sign(signer.secret, digest, Canonical.fc_canonical) for signer in signers)
     remote.wire.seal(trx)
 
 
 def prompt_for_keys(signing: KeyChoice, given: tuple[bytes, ...], ask: Callable[[str], str]) -> tuple[Signer, ...] | None:
-    """Prompt for further keys until they suffice. Return None after an empty input."""
+    """Prompt for further keys until they suffice. Return None if the user enters nothing."""
     texts: Any = given
     while len(texts) < KEYS_MAX:
         text = ask(f"{signing.missing()}\nPrivate key (not shown; empty to give up): ")

@@ -1,6 +1,6 @@
 """Parses transactions and lists of operations from JSON, in both forms that nodes accept.
 
-Unknown members are refused. The chain would ignore them, so a misspelt member would change the signed operation.
+Unknown fields are refused. The chain would ignore them, so a misspelt field would change the signed operation.
 """
 
 from typing import Any
@@ -16,14 +16,14 @@ SUFFIX = "_operation"
 
 
 def from_json(given: Any, wire: Wire) -> SignedTransaction | tuple[Operation, ...]:
-    """Return the operations of a JSON value, or the transaction if it is signed. Raises NodeError."""
+    """Return the operations in a JSON value, or the transaction if it is a signed one. Raises NodeError."""
     if isinstance(given, dict) and "operations" in given:
         return from_transaction(given, wire)
     return operations_of(given if is_list_of_operations(given) else [given], wire)
 
 
 def from_transaction(given: dict[str, Any], wire: Wire) -> SignedTransaction | tuple[Operation, ...]:
-    """Return a signed transaction unchanged, or the operations of an unsigned one."""
+    """Return a signed transaction as it is, or the operations of an unsigned one."""
     operations = operations_of(given["operations"], wire)
     if not given.get("signatures"):
         return operations
@@ -36,12 +36,12 @@ def from_transaction(given: dict[str, Any], wire: Wire) -> SignedTransaction | t
 
 
 def is_list_of_operations(given: Any) -> bool:
-    """Whether a JSON value is a list of operations, not one operation written as a list of name and fields."""
+    """Whether a JSON value is a list of operations, as opposed to one operation written as a list of name and fields."""
     return isinstance(given, list) and not (given and isinstance(given[0], str))
 
 
 def operations_of(given: Any, wire: Wire) -> tuple[Operation, ...]:
-    """Parse a JSON list of operations. Raises NodeError, which gives the position of the invalid one."""
+    """Parse a JSON list of operations. Raises NodeError, whose message contains the position of the invalid operation."""
     if not isinstance(given, list) or not given:
         raise NodeError("expected a list of operations, at least one")
     if len(given) > OPERATIONS_MAX:
@@ -75,7 +75,7 @@ def operation_of(given: Any, position: int, wire: Wire) -> Operation:
 
 
 def find_operation(name: str, wire: Wire) -> type[Operation] | None:
-    """Return the operation with a name in either form, with coind's or the chain's spelling, or None."""
+    """Return the operation with this name, in either form and in coind's or the chain's spelling. Return None if there is none."""
     for cls in OPERATIONS.values():
         if not cls.VIRTUAL and name.removesuffix(SUFFIX) in (cls.NAME, wire.spec.spell(cls.NAME)):
             return cls
@@ -83,10 +83,10 @@ def find_operation(name: str, wire: Wire) -> type[Operation] | None:
 
 
 def to_json(trx: SignedTransaction, wire: Wire) -> dict[str, Any]:
-    """Return a transaction as JSON: in the condenser's form if that supports all its operations, else in the NAI form."""
+    """Return a transaction as JSON: in the condenser's form if that form supports all its operations, else in the NAI form."""
     return wire.transaction_to_json(trx, is_legacy(trx))
 
 
 def is_legacy(trx: SignedTransaction) -> bool:
-    """Whether the condenser's form supports all operations of a transaction. It has none for tokens (wire-format.md §5)."""
+    """Whether the condenser's form supports all operations of a transaction. It supports none that involve tokens (wire-format.md §5)."""
     return all(operation.TAG not in SMT_TAGS for operation in trx.operations)

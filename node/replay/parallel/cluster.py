@@ -16,7 +16,7 @@ POLL_SECONDS = 0.5
 
 
 def verify_on_ray(ranges: list[Range], address: str, progress: RangeProgress) -> None:
-    """Verify ranges on the cluster at `ray://HOST:PORT`, or for `ray:N` on a temporary local cluster with N workers.
+    """Verify ranges on a Ray cluster: `address` is `ray://HOST:PORT`, or `ray:N` for a temporary local cluster with N workers.
 
     Raises NodeError if no cluster answers.
     """
@@ -29,7 +29,7 @@ def verify_on_ray(ranges: list[Range], address: str, progress: RangeProgress) ->
 
 
 def connect(ray: Any, address: str) -> None:
-    """Connect to a cluster, or start a local one. Raises NodeError."""
+    """Connect to the cluster at `address`, or start a local one. Raises NodeError."""
     environment = {} if IS_INSTALLED else {"env_vars": {"PYTHONPATH": own_environment()["PYTHONPATH"]}}
     try:
         if address.startswith("ray://"):
@@ -65,7 +65,7 @@ def run(ray: Any, ranges: list[Range], progress: RangeProgress) -> None:
 
 
 class ProgressActor:
-    """Ray actor that stores the current block of each range."""
+    """Ray actor that stores the number of the current block of each range."""
 
     def __init__(self) -> None:
         self._at: dict[int, int] = {}

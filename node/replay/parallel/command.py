@@ -20,9 +20,10 @@ _LOCAL, _RAY = re.compile("[0-9]{1,3}", re.ASCII), re.compile(r"ray://[^/\s]+:[0
 
 
 def verify_in_parallel(source: Path, chain: str, snapshots: Path, where: str, *, is_trusted: bool) -> int:
-    """Verify the ranges of blocks between the snapshots of a folder. `where` is a number of local processes, or a Ray cluster.
+    """Verify the ranges of blocks between the snapshots of a folder. `where` is the number of local processes, or the address of a Ray
+    cluster.
 
-    Raises StateError if a range leads to another state than that of the next snapshot, FileError if a block can't be applied.
+    Raises StateError if a range leads to another state than that of the next snapshot, and FileError if a block can't be applied.
     """
     is_local = _LOCAL.fullmatch(where) is not None and 0 < int(where) <= PROCESSES_MAX
     if not is_local and not _RAY.fullmatch(where):
@@ -69,7 +70,7 @@ def show(progress: RangeProgress, seconds: float) -> int:
 
 
 def failure(wrong: list[tuple[int, RangeResult]]) -> NodeError:
-    """Return the error of the first range that leads to a wrong state, or else of the first failed range."""
+    """Return the error to report: that of the first range with a wrong state or, if there is none, of the first range that failed."""
     index, outcome = next(((index, each) for index, each in wrong if each.is_state), wrong[0])
     more = f". {len(wrong) - 1} more ranges failed." if len(wrong) > 1 else ""
     kind = StateError if outcome.is_state else FileError

@@ -39,7 +39,7 @@ async def _verify(index: int, wanted: Range, progress: RangeProgress, limit: tri
 
 
 async def _run(index: int, wanted: Range, progress: RangeProgress) -> RangeResult | int:
-    """Run a process for a range. Return the result, or the exit status if the process ended without a result."""
+    """Verify a range in a separate process. Return the result, or the exit status if the process ended without a result."""
     outcome: RangeResult | None = None
     async with trio.open_nursery() as nursery:
         command = [sys.executable, "-P", "-m", "node.replay.parallel.worker"]

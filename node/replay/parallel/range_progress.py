@@ -10,7 +10,7 @@ NAMED_MAX = 8  # ranges in a line
 
 
 class RangeProgress:
-    """The ranges, their current blocks and their results. Prints the progress to stderr every LINE_SECONDS."""
+    """The ranges, the current block of each, and their results. Prints the progress to stderr every LINE_SECONDS."""
 
     def __init__(self, ranges: list[Range]) -> None:
         self.ranges = ranges

@@ -1,6 +1,7 @@
 """Ranges of a chain between its snapshots, and the verification of one range.
 
-Workers receive only plain values: paths, names and numbers. A snapshot's digest isn't trusted, so it is computed at the start of its range.
+Workers receive only plain values: paths, names and numbers. The digest stored in a snapshot isn't trusted. It is computed again at the
+start of the snapshot's range.
 """
 
 import os
@@ -30,7 +31,7 @@ Report = Callable[[int], object]
 
 
 class RangeBoundary(Struct, frozen=True):
-    """A snapshot between two ranges: its file, and the block and the digest in its header."""
+    """A snapshot between two ranges: its path, and the block number, the block id and the digest that its header contains."""
 
     path: str
     number: int
@@ -54,7 +55,7 @@ class Range(Struct, frozen=True, kw_only=True):
 
 
 class RangeResult(Struct, frozen=True, kw_only=True):
-    """Result of a range: its last block and the digest there. `failure` is the reason of a failure, "" for success.
+    """Result of a range: its last block and the digest of the state there. `failure` is the reason of a failure, or "" for success.
 
     `is_state` means that the blocks were applied, but led to a state that differs from the snapshot.
     """
@@ -70,7 +71,7 @@ class RangeResult(Struct, frozen=True, kw_only=True):
 
 
 def ranges_of(source: Path, chain: str, snapshots: Path, *, is_trusted: bool) -> list[Range]:
-    """Return the ranges between the snapshots of a folder in order, with absolute paths. Raises NodeError."""
+    """Return the ranges between the snapshots of a folder in order. Their paths are absolute. Raises NodeError."""
     if source == STANDARD_INPUT:
         raise NodeError("--parallel reads the blocks in several processes. Give a file or a folder instead of -.")
     boundaries = [boundary_of(path.resolve()) for path in reversed(paths(snapshots, SystemDisk()))]
@@ -82,7 +83,7 @@ def ranges_of(source: Path, chain: str, snapshots: Path, *, is_trusted: bool) ->
 
 
 def boundary_of(path: Path) -> RangeBoundary:
-    """Return the boundary at a snapshot. Raises SnapshotError."""
+    """Return the boundary that a snapshot file forms. Raises SnapshotError."""
     snapshot = Snapshot(path, SystemDisk())
     snapshot.close()
     head = snapshot.head
@@ -115,7 +116,7 @@ def verify_range(part: Range, report: Report) -> RangeResult:
 
 
 def begin_at(chain: Chain, part: Range, boundary: RangeBoundary) -> str:
-    """Load the snapshot at the start of a range. Return the reason if its digest is wrong, else "". Raises NodeError."""
+    """Load the snapshot at the start of a range. Return the reason if its digest is wrong, or "" if it is right. Raises NodeError."""
     load(chain, Path(boundary.path), SystemDisk(), OlderBlocks(Path(part.source), chain.state.wire).find).finish()
     digest = state_digest(chain.state)
     return "" if digest == boundary.digest else f"the state in {boundary.path} has the digest {digest}, not {boundary.digest} as it claims"
@@ -137,7 +138,7 @@ async def apply_blocks(chain: Chain, part: Range, report: Report) -> Progress:
 
 
 def difference(end: RangeBoundary, number: int, block_id: str, digest: str) -> str:
-    """Describe the difference between a snapshot and the state after a replay; "" if they are equal."""
+    """Describe the difference between a snapshot and the state that a replay has reached. Return "" if they are equal."""
     if number < end.number:
         return f"the blocks end with block {number}, before that of {end.path}"
     if block_id != end.block_id:

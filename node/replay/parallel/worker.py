@@ -1,4 +1,6 @@
-"""Process that verifies one range. It reads the range from stdin as JSON, and writes JSON lines to stdout: block numbers and the result."""
+"""Process that verifies one range. It reads the range as JSON from stdin, and writes lines of JSON to stdout: block numbers, then the
+result.
+"""
 
 import sys
 

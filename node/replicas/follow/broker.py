@@ -1,4 +1,4 @@
-"""Blocks from a broker. A child process reads them, since the broker's library needs asyncio."""
+"""Source of blocks from a broker. A child process reads them, since the broker's library needs asyncio."""
 
 import subprocess
 import sys
@@ -48,7 +48,7 @@ class BrokerSource:
         return int((await self._answer("head"))["head"])
 
     async def id_of(self, number: int) -> bytes | None:
-        """Return the id of a block that is or was on the main branch, or None."""
+        """Return the id of a block, including blocks that were undone since, or None if the broker doesn't have it."""
         return bytes.fromhex((await self._answer("id", str(number)))["id"]) or None
 
     def _begin(self, line: bytes) -> Heartbeat:
@@ -64,7 +64,7 @@ class BrokerSource:
         raise NodeError(f"the process that reads {self._url} doesn't answer")
 
     async def _lines(self, what: str, *rest: str) -> AsyncGenerator[list[bytes]]:
-        """Yield the lines that a child process writes, until it exits."""
+        """Run a child process with the command `what`, and yield the lines that it writes until it exits."""
         command = [*COMMAND, what, self._url, self._spec.name, *rest]
         environment = own_environment()
         # In a new session, so that a signal of the terminal doesn't end the child. Only this process ends it.

@@ -1,4 +1,4 @@
-"""Processor of a replica. Clients can't change its chain. Broadcasts are forwarded to the followed node, which answers them."""
+"""Processor of a replica. Clients can't change the replica's chain. Broadcasts are forwarded to the followed node, which answers them."""
 
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from typing import Any, NoReturn
@@ -34,10 +34,10 @@ _log = Log("following")
 
 
 class ForwardingProcessor:
-    """The processor that the methods of a replica use. `url` is the target of broadcasts ("": none), `followed` the followed node or
-    broker.
+    """The processor that the methods of a replica use. It forwards broadcasts to `url` ("": they are refused). `followed` is the followed
+    node or broker.
 
-    `reached` waits until this node has a block, so that a client that waited for its block reads its own writes here.
+    `reached` waits until this node has a block. A client that waits for the block of its transaction can therefore read the result here.
     """
 
     def __init__(self, own: Processor, wire: Wire, followed: str, url: str, reached: Callable[[int], Awaitable[None]]) -> None:
@@ -56,7 +56,7 @@ class ForwardingProcessor:
             await self._call(PUSH_BLOCK, {"block": self._wire.block_to_json(block)})
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:
-        """Forward a transaction, and wait until the followed node and then this node have its block."""
+        """Forward a transaction, and wait until its block is on the followed node and then also on this node."""
         try:
             self._waiting_slots.acquire_on_behalf_of_nowait(place := object())
         except trio.WouldBlock:
@@ -75,7 +75,7 @@ class ForwardingProcessor:
         return found
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
-        """Refuse the call, since a replica only applies the followed node's blocks."""
+        """Refuse the call, since a replica applies only blocks of the followed node."""
         self._refuse()
 
     async def run_steps(self, steps: Iterator[object]) -> int:
@@ -97,8 +97,8 @@ class ForwardingProcessor:
     async def _forward(
         self, method: str, params: Any, trx: SignedTransaction, caller: Caller, seconds_max: float = REPLY_SECONDS_MAX
     ) -> Any:
-        """Forward a call with a transaction or block. Charge its sender for a refusal here too, since a remote node attributes all calls to
-        this replica.
+        """Forward a call that has a transaction or a block as parameter. If the call is refused, charge the sender here too, because a
+        remote node attributes all calls to this replica.
         """
         allowances = self._own.allowances
         allowances.units_max(caller)

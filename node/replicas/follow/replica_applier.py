@@ -27,7 +27,7 @@ CHECKED = Skip.UNDO_HISTORY_CHECK
 
 
 class Gap(NodeError):
-    """The received block is beyond the next one. The source has to start at block `wanted`."""
+    """The received block is not the next one but a later one. The source has to start again at block `wanted`."""
 
     def __init__(self, wanted: int, number: int) -> None:
         super().__init__(f"received block {number}, but the next one is block {wanted}")
@@ -35,7 +35,7 @@ class Gap(NodeError):
 
 
 class ForkDetected(NodeError):
-    """The received block doesn't follow the head, and no removal preceded it. The last common block has to be found."""
+    """The received block doesn't follow the head, and no removal of blocks preceded it. The caller has to find the last common block."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"block {number} is on another branch than this node's chain")
@@ -43,7 +43,7 @@ class ForkDetected(NodeError):
 
 
 class ForkTooDeep(NodeError):
-    """The other node's branch forks off before an irreversible block."""
+    """The other node's branch starts before the last irreversible block of this chain."""
 
     def __init__(self, common: int, irreversible: int) -> None:
         super().__init__(
@@ -56,10 +56,10 @@ class ForkTooDeep(NodeError):
 class ReplicaApplier:
     """Keeps a chain in sync with another node's chain.
 
-    `reset` resets the chain to its genesis. Replicas of test chains need it, since those can revert beyond irreversible blocks; without it
-    such a revert raises ForkTooDeep. `is_trusting` skips checks of signatures and other properties of blocks. A refused block raises
-    BlockRefused and leaves the chain unchanged. `keeps_pending` retains pending transactions, and makes those of undone blocks pending
-    again. `workers` processes recover keys in advance during a long catch-up; `close` ends them.
+    `reset` resets the chain to its genesis. Replicas of test chains need it, since such a chain can revert irreversible blocks. Without
+    `reset` such a revert raises ForkTooDeep. `is_trusting` skips checks of signatures and other properties of blocks. A refused block
+    raises BlockRefused and leaves the chain unchanged. With `keeps_pending`, pending transactions are kept, and those of undone blocks
+    become pending again. `workers` processes recover keys in advance while the replica is far behind; `close` ends them.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class ReplicaApplier:
     # -------------------------------------------------------------- blocks
 
     def _read(self, events: Iterable[Event]) -> Iterator[tuple[Event, SignedBlock | None]]:
-        """Yield each event, with its block if it has one. Keys of the blocks are recovered in advance."""
+        """Yield each event together with its block, if it has one. The keys of the blocks are recovered in advance."""
         for is_removal, some in groupby(events, lambda event: isinstance(event, BlocksRemoved)):
             if is_removal:
                 yield from ((event, None) for event in some)
@@ -142,7 +142,7 @@ class ReplicaApplier:
         return block
 
     def _take_again(self, block: SignedBlock, event: NewBlock) -> Iterator[None]:
-        """Process a block that the chain already has: apply its missing edits, or apply it again if its edits differ."""
+        """Process a block that the chain already has: apply the state edits that it lacks, or apply the block again if its edits differ."""
         ours = self.chain.block_by_number(block.number)
         if ours is None or ours.id != block.id:
             raise ForkDetected(block.number)
@@ -177,14 +177,16 @@ class ReplicaApplier:
             raise BlockRefused(block.number, f"a state edit is refused: {error.message(self.chain.state.spec.spell)}") from error
 
     def _clear(self) -> None:
-        """Drop the transactions of undone blocks. The other node decides whether they become pending again."""
+        """Drop the pending transactions, which include those of undone blocks. The other node decides whether these become pending
+        again.
+        """
         if not self._keeps_pending and (self.chain.pending or self.chain.pool.popped):
             self.chain.clear_pending()
 
     # -------------------------------------------------------------- undoing blocks
 
     def revert_to(self, number: int) -> Iterator[None]:
-        """Undo all blocks after block `number`, in steps. Raises ForkTooDeep."""
+        """Undo all blocks after block `number`, in steps. Raises ForkTooDeep if that isn't possible."""
         chain = self.chain
         count = self.next - 1 - number
         if count <= 0:
@@ -196,7 +198,9 @@ class ReplicaApplier:
             yield from self._rebuild(number)
 
     def _rebuild(self, number: int) -> Iterator[None]:
-        """Reset to genesis, and apply this chain's blocks up to `number` again without checks, since they were checked before."""
+        """Reset the chain to its genesis, and apply its own blocks up to `number` again, without checks because they were checked
+        before.
+        """
         chain = self.chain
         if self._reset is None or not chain.state.spec.is_test:
             raise ForkTooDeep(number, chain.irreversible)

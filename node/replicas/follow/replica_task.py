@@ -34,9 +34,9 @@ _log = Log("following")
 
 
 class ReplicaTask:
-    """Follows a source while `run` runs. `head` is the last known head of the other node.
+    """Follows a source of blocks while `run` runs. `head` is the last known head of the other node.
 
-    `problem` is the reason why no events arrive, "" while they arrive. `failed` is called with an error that a retry can't fix.
+    `problem` is the reason why no events arrive, or "" while they arrive. `failed` is called with an error that a retry can't fix.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ReplicaTask:
 
     @property
     def blocks_behind(self) -> int:
-        """The number of blocks that this node lacks."""
+        """The number of blocks by which this node is behind the other node."""
         return max(0, self.head - self._processor.summary.head_block_number)
 
     @property
@@ -63,11 +63,11 @@ class ReplicaTask:
 
     @property
     def seconds_unconfirmed(self) -> float:
-        """The time in seconds since the other node itself last confirmed its head, infinite if it never did."""
+        """The time in seconds since the other node itself last confirmed its head. Infinite if it never did."""
         return trio.current_time() - self._confirmed
 
     def trouble(self) -> str:
-        """Return the reason why this node is not in sync, or ""."""
+        """Return the reason why this node is out of sync, or ""."""
         if self._failing_since is not None:
             seconds = trio.current_time() - self._failing_since
             if not self.head or self._is_refused or seconds > SILENCE_SECONDS_MAX:
@@ -88,7 +88,7 @@ class ReplicaTask:
             await self._news.wait()
 
     async def run(self) -> None:
-        """Follow until cancelled, reconnecting after each failure."""
+        """Follow the source until cancelled, reconnecting after each failure."""
         try:
             await self._run()
         finally:
@@ -123,7 +123,7 @@ class ReplicaTask:
             pause = min(PAUSE_SECONDS_MAX, pause * 2)
 
     async def _follow(self) -> None:
-        """Apply events from the source until it fails. It always ends with an error."""
+        """Apply events from the source until it fails. This always ends with an exception."""
         batches_in, batches_out = trio.open_memory_channel[list[Event | Heartbeat]](BATCHES_MAX)
         failure: NodeError | None = None
 
@@ -180,7 +180,7 @@ class ReplicaTask:
             raise NodeError(str(error)) from None
 
     async def _compare(self, error: NodeError) -> str:
-        """Revert to the last block that both chains have. Return the reason if that isn't possible, else ""."""
+        """Revert to the last block that both chains have. Return the reason if that isn't possible, or "" after success."""
         applier = self._applier
         await self._processor.gate.wait_open()
         try:
@@ -199,7 +199,9 @@ class ReplicaTask:
         return ""
 
     async def _last_common(self, last: int) -> int:
-        """Return the number of the last common block up to `last`. If two blocks have equal ids, so have all blocks before them."""
+        """Return the number of the last block that both chains have, at most `last`. Two blocks with the same id have the same
+        predecessors.
+        """
         same, differs, step = 0, last + 1, 1
         # Forks are usually near the head, so the search begins there.
         while differs - same > 1:
@@ -215,7 +217,7 @@ class ReplicaTask:
 
 
 def _waiting(batches: "trio.MemoryReceiveChannel[list[Event | Heartbeat]]") -> list[Event | Heartbeat]:
-    """Return the events of all batches that are already queued."""
+    """Return the events of all batches that are queued already, without waiting."""
     found: list[Event | Heartbeat] = []
     try:
         while True:

@@ -1,6 +1,6 @@
-"""Sources of a replica's blocks over HTTP: the packed stream of a node, or polling for its blocks.
+"""Sources of a replica's blocks over HTTP: the packed stream of a node, or requests that poll the node for blocks.
 
-A source yields batches of events. `SyncPosition` describes the replica's chain, for comparison with the node's chain.
+A source yields batches of events. `SyncPosition` describes the replica's chain, so that it can be compared with the node's chain.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -29,7 +29,7 @@ RANGE_SIZE_MAX, BLOCK_SIZE_MAX = 16 << 20, 64 << 20  # as JSON
 
 
 class SourceBehind(NodeError):
-    """The other node's head is behind this one's, or its state edits differ. The chains have to be compared."""
+    """The other node's head is behind this node's head, or its state edits differ. The two chains have to be compared."""
 
     def __init__(self, text: str, *, is_all: bool = False) -> None:
         super().__init__(text)
@@ -37,7 +37,9 @@ class SourceBehind(NodeError):
 
 
 class SyncPosition(Struct, frozen=True):
-    """Position of the replica's chain: the number of its head, the first block to request, and the fingerprint of the edits before it."""
+    """Position of the replica's chain: the number of its head, the first block to request, and the fingerprint of the state edits before
+    that block.
+    """
 
     head: int
     first: int
@@ -45,10 +47,10 @@ class SyncPosition(Struct, frozen=True):
 
 
 class Source(Protocol):
-    """Interface of a source of blocks: a node, or a broker that stores its blocks."""
+    """Interface of a source of blocks: a node, or a broker that stores a node's blocks."""
 
     def batches(self, position: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
-        """Yield events and heartbeats, from block `place.first` on. Raises NodeError when the source ends."""
+        """Yield events and heartbeats in batches, from block `position.first` on. Raises NodeError when the source ends."""
 
     async def head(self) -> int:
         """Return the number of the last block."""
@@ -65,7 +67,7 @@ class NodeSource:
         self._scheduler = ReplyScheduler()
 
     async def batches(self, position: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
-        """Yield events and heartbeats, from the packed stream if the node has it, else by polling."""
+        """Yield events and heartbeats in batches, from the packed stream if the node has one, else by polling."""
         async with connected(self.url, self._scheduler) as connection:
             status = await connection.open_stream(f"/stream/blocks?from={position.first}&form=packed")
             if status == 200:
@@ -149,8 +151,8 @@ class NodeSource:
         return NewBlock(block.number, block.id, self._wire.pack_block(block))
 
     async def _require_chain_id(self) -> None:
-        """Raise WrongChain if the node has another chain id. A node that doesn't report its chain id is accepted until this node refuses
-        one of its blocks.
+        """Raise WrongChain if the node has another chain id. A node that doesn't report its chain id is accepted, unless this node refuses
+        one of its blocks later.
         """
         async with connected(self.url, self._scheduler) as connection:
             try:
@@ -163,7 +165,9 @@ class NodeSource:
 
 
 def require_same_state(url: str, header: StreamHeader, position: SyncPosition) -> None:
-    """Raise WrongChain if the state edits of the other chain are unknown, and SourceBehind if they differ or its head is behind."""
+    """Raise WrongChain if the state edits of the other chain are unknown. Raise SourceBehind if they differ, or if the other chain's head
+    is behind.
+    """
     if position.first <= header.unknown_until:
         raise WrongChain(
             f"the chain of {url} came from a dump, with unknown state edits before block {header.unknown_until}. Start with the same dump"
@@ -211,7 +215,9 @@ async def block_of(connection: Connection, number: int) -> Any:
 
 
 async def blocks_of(connection: Connection, first: int, count: int) -> list[Any]:
-    """Return blocks as JSON from the node: at least one, and all of them with one request if the node supports that."""
+    """Return up to `count` blocks as JSON from the node, at least one. If the node has no method for a range of blocks, request them one by
+    one.
+    """
     if count > 1:
         try:
             asked = {"starting_block_num": first, "count": count}
@@ -231,7 +237,7 @@ async def blocks_of(connection: Connection, first: int, count: int) -> list[Any]
 
 
 async def either(connection: Connection, method: str, params: Any, other: str, other_params: Any, size_max: int = REPLY_BYTES_MAX) -> Any:
-    """Return the result of a call, or of the second call if the node doesn't have the method of the first."""
+    """Return the result of a call or, if the node doesn't have the method, of the call of the `other` method."""
     try:
         return await connection.call(method, params, size_max=size_max)
     except RefusedCall as error:

@@ -1,4 +1,4 @@
-"""Parses the lines of a packed stream of blocks (`rpc.push.events`). Its errors have messages for users."""
+"""Parses the lines of a packed stream of blocks (`rpc.push.events`). The messages of its errors are meant for users."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ PARSE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, Ty
 
 
 class StreamEnded(NodeError):
-    """The other node ended its stream with a reason."""
+    """The other node ended its stream and gave a reason."""
 
 
 class BadLine(NodeError):
@@ -31,7 +31,7 @@ def read_header(line: bytes) -> StreamHeader:
 
 
 def read_packed(line: bytes) -> Event | Heartbeat:
-    """Parse a line after the header of a packed stream. Raises BadLine and StreamEnded."""
+    """Parse a line of a packed stream that follows the header. Raises BadLine and StreamEnded."""
     item = _read(line)
     if isinstance(item, StreamHeader):
         raise BadLine(line, "only the first line can be a header")

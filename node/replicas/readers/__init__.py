@@ -1,1 +1,1 @@
-"""Reader processes: copies of the chain on the same machine, behind the port of the process that owns it."""
+"""Reader processes: they have copies of the chain, run on the same machine, and share the port of the process that owns the chain."""

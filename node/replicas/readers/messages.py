@@ -1,4 +1,6 @@
-"""Messages between the owner of a chain and its readers. They are ordered, so changes arrive before the replies that depend on them."""
+"""Messages between the owner of a chain and its readers. They arrive in order, so a reader has every change before the replies that depend
+on it.
+"""
 
 from msgspec import Struct
 
@@ -7,9 +9,9 @@ from node.ipc.calls import Call, Reply
 
 
 class PendingTransaction(Struct, frozen=True, array_like=True):
-    """A pending transaction: its id, its bytes if it is new, and whether the state includes its effects.
+    """A pending transaction: its id, its bytes if the reader doesn't have it yet, and whether it is applied to the state.
 
-    The state doesn't include them after blocks were undone, or if the time limit for applying pending transactions was reached.
+    It isn't applied after blocks were undone, or if the time limit for applying pending transactions was reached.
     """
 
     id: bytes
@@ -21,14 +23,16 @@ class PendingTransaction(Struct, frozen=True, array_like=True):
 
 
 class Start(Struct, frozen=True, array_like=True, tag=10):
-    """The first message: the node's pickled settings, and whether its log format is JSON."""
+    """The first message to a reader: the node's pickled settings, and whether its log format is JSON."""
 
     settings: bytes
     is_json: bool
 
 
 class Sync(Struct, frozen=True, array_like=True, tag=11):
-    """Replaces the reader's chain: the path of a dump, which the reader removes, and the result of `BlockSidecars.encode`."""
+    """Replaces the reader's chain. Contains the path of a dump, which the reader removes after loading it, and the result of
+    `BlockSidecars.encode`.
+    """
 
     number: int
     path: str
@@ -38,8 +42,9 @@ class Sync(Struct, frozen=True, array_like=True, tag=11):
 
 
 class Changes(Struct, frozen=True, array_like=True, tag=12):
-    """Changes made by one job, to apply in this order: blocks, as lines of a packed stream; `pending`, the new list of all pending
-    transactions, unless it is null; `added`, further pending transactions. `refused` are notices of refusals for subscribers.
+    """Changes made by one job. The reader applies them in this order: the blocks, as lines of a packed stream; `pending`, which replaces
+    the list of pending transactions unless it is null; `added`, which extends that list. `refused` are notices of refusals for
+    subscribers.
     """
 
     number: int
@@ -51,7 +56,7 @@ class Changes(Struct, frozen=True, array_like=True, tag=12):
 
 
 class Stop(Struct, frozen=True, array_like=True, tag=14):
-    """Shuts the reader down. Open requests get GOODBYE_SECONDS_MAX to finish."""
+    """Shuts the reader down. Open requests have GOODBYE_SECONDS_MAX to finish."""
 
 
 # ------------------------------------------------------------------ from a reader
@@ -68,7 +73,7 @@ class Loaded(Struct, frozen=True, array_like=True, tag=21):
 
 
 class OutOfSync(Struct, frozen=True, array_like=True, tag=22):
-    """Reports that a change could not be applied, with the reason. The reader needs a `Sync`."""
+    """Reports that the reader could not apply a change, with the reason. The owner has to send a `Sync`."""
 
     reason: str
 
@@ -81,14 +86,14 @@ class PageRequest(Struct, frozen=True, array_like=True, tag=24):
 
 
 class Cancel(Struct, frozen=True, array_like=True, tag=25):
-    """Cancels a call whose client has disconnected."""
+    """Cancels a forwarded call, because its client has disconnected."""
 
     call: int
 
 
 class Report(Struct, frozen=True, array_like=True, tag=26):
-    """State of a reader: the number of the last applied message, memory in bytes, open connections, calls since its start and their time in
-    seconds, units of work for refused calls, and the number of client addresses limited for them.
+    """Statistics of a reader: the number of the last applied message, memory in bytes, open connections, the calls since its start and the
+    seconds spent on them, units of work for refused calls, and the number of client addresses limited because of refused calls.
     """
 
     number: int = 0

@@ -44,7 +44,7 @@ Pages = dict[str, Callable[[], PageReply]]
 
 
 class ReaderProcess:
-    """A slot of the pool with its current process. `problem` is the reason why the process doesn't serve, "" while it does."""
+    """A slot of the pool, with its current process. `problem` is the reason why the process doesn't serve, or "" while it serves."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -63,7 +63,7 @@ class ReaderProcess:
 
 
 class ReaderPool:
-    """The reader processes of a node, which run while `run` does. Connections go to them and to the owner round-robin."""
+    """The reader processes of a node. They run while `run` runs. Connections are handed to them and to the owner round-robin."""
 
     def __init__(self, count: int, publisher: Publisher, processor: Processor, settings: Any) -> None:
         self.each = [ReaderProcess(number) for number in range(1, count + 1)]
@@ -76,11 +76,11 @@ class ReaderPool:
 
     @property
     def number(self) -> int:
-        """The number of the last message about the chain."""
+        """The number of the last message that was sent about the chain."""
         return self._publisher.number
 
     def serve(self, service: Service, pages: Pages) -> None:
-        """Set the service that answers forwarded calls, and the pages."""
+        """Set the service that answers forwarded calls, and the pages that the owner serves for readers."""
         self._service, self._pages = service, {path: CachedPage(page) for path, page in pages.items()}
 
     def refuse(self, notice: bytes) -> None:
@@ -88,7 +88,7 @@ class ReaderPool:
         self._publisher.refuse(notice)
 
     def hand_off(self, sock: socket.socket, peer: Any) -> bool:
-        """Hand a connection off to the next reader and return True. Return False if the owner is next or the reader can't take it."""
+        """Hand a connection off to the next reader and return True. Return False if the owner is next, or if the reader can't take it."""
         ready = [reader for reader in self.each if self._is_listening(reader)]
         self._next += 1
         index = self._next % (len(ready) + 1)
@@ -110,7 +110,7 @@ class ReaderPool:
         return reader.is_ready and not is_quiet and not self._publisher.is_loading(reader.channel)
 
     async def ready(self) -> None:
-        """Wait until all readers are ready, at most READY_SECONDS_MAX."""
+        """Wait until all readers are ready, but at most READY_SECONDS_MAX."""
         with trio.move_on_after(READY_SECONDS_MAX):
             while not all(reader.is_ready for reader in self.each):
                 await trio.sleep(0.02)
@@ -155,7 +155,7 @@ class ReaderPool:
             pause = min(PAUSE_SECONDS_MAX, pause * 2)
 
     async def _run_process(self, reader: ReaderProcess) -> str:
-        """Run one process until it exits. Return the reason. Raises OSError."""
+        """Run one process until it exits. Return the reason for its exit. Raises OSError."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         our_handoff, their_handoff = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, their_handoff, our_handoff:
@@ -189,7 +189,7 @@ class ReaderPool:
                 reader.report = Report()
 
     async def _exchange(self, reader: ReaderProcess, channel: Channel) -> str:
-        """Exchange messages with a reader until the channel closes. Return the reason."""
+        """Exchange messages with a reader until the channel closes. Return the reason why it closed."""
         why = "it has ended"
         reader.last_message_at, reader.calls = trio.current_time(), {}
         async with trio.open_nursery() as nursery:
@@ -230,7 +230,7 @@ class ReaderPool:
         return why
 
     async def _send_chain(self, channel: Channel) -> None:
-        """Send a reader the current chain, in a job of the processor, so that all later changes follow it."""
+        """Send a reader the current chain. This is done in a job of the processor, so that the reader gets every later change."""
         try:
             await self._processor.in_turn(lambda: self._publisher.add(channel))
         except (ChainError, NodeError):  # the node is ending
@@ -253,7 +253,7 @@ class ReaderPool:
                 del reader.calls[call.call]
 
     async def _reply(self, call: Call, reserved: MemoryReservation) -> bytes:
-        """Return the reply to a forwarded call. Its body and then its reply are counted against the memory limit here as well as in the
+        """Return the reply to a forwarded call. The memory of its body, and then of its reply, is reserved here as well as in the
         reader.
         """
         try:

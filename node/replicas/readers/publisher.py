@@ -1,7 +1,7 @@
 """Publishes changes of this process's chain to the readers, in one message after each job of the processor.
 
-It is synchronous. Changes that blocks, edits and pending transactions can't express (a restored dev snapshot, a loaded dump) make all
-readers load a dump.
+The code is synchronous. Some changes, for example a restored dev snapshot or a loaded dump, can't be expressed as blocks, state edits and
+pending transactions. After such a change all readers load a dump.
 """
 
 import os
@@ -26,9 +26,9 @@ _log = Log("readers")
 
 
 class Publisher:
-    """Sends changes of a chain to the readers' channels. `number` counts the messages.
+    """Sends changes of a chain over the readers' channels. `number` counts the messages.
 
-    `_loading` maps each channel to the folders of the dumps that its reader has not loaded yet.
+    `_loading` contains, for each channel, the folders of the dumps that its reader has not loaded yet.
     """
 
     def __init__(self, chain: Chain, devchain: DevChain) -> None:
@@ -48,7 +48,7 @@ class Publisher:
         devchain.before_restore.append(self._before_restore)
 
     def add(self, channel: Channel) -> None:
-        """Send a reader the current chain and all later changes. The caller must be in a job of the processor. Raises OSError and
+        """Send a reader the current chain, and from now on every change. The caller must be in a job of the processor. Raises OSError and
         NodeError.
         """
         self.flush()
@@ -56,7 +56,7 @@ class Publisher:
         self._sync([channel])
 
     def remove(self, channel: Channel) -> None:
-        """Stop sending to a reader."""
+        """Stop sending changes to a reader."""
         self._channels.pop(channel, None)
         # A killed reader hasn't removed its folders.
         for folder in self._loading.pop(channel, ()):
@@ -68,16 +68,16 @@ class Publisher:
             self._loading[channel].pop(0)
 
     def is_loading(self, channel: Channel | None) -> bool:
-        """Whether a reader is loading a dump, and therefore silent."""
+        """Whether a reader is loading a dump, during which it sends nothing."""
         return channel is not None and bool(self._loading.get(channel))
 
     def refuse(self, notice: bytes) -> None:
-        """Queue the notice of a refusal for the readers."""
+        """Queue the notice of a refusal, which the next flush sends to the readers."""
         if self._channels:
             self._refused.append(notice)
 
     def flush(self) -> None:
-        """Send the changes since the last flush."""
+        """Send the readers the changes since the last flush."""
         if not self._channels:
             self._lines.clear()
             self._refused.clear()
@@ -120,7 +120,9 @@ class Publisher:
         self._needs_sync = True
 
     def _pending_changes(self) -> tuple[tuple[PendingTransaction, ...] | None, tuple[bytes, ...]]:
-        """Return all pending transactions if their list was replaced, or None, and the transactions that were added to the list."""
+        """Return the changes of the list of pending transactions: the new list or, if it was only extended, None and the added
+        transactions.
+        """
         pending, pack = self._chain.pending, self._chain.state.wire.pack_transaction
         replaced: tuple[PendingTransaction, ...] | None = None
         added: tuple[bytes, ...] = ()
@@ -142,7 +144,7 @@ class Publisher:
     # -------------------------------------------------------------- the whole chain
 
     def _sync(self, channels: list[Channel]) -> None:
-        """Make readers load a dump of the current chain."""
+        """Make the readers of these channels load a dump of the current chain."""
         self.number += 1
         folder = Path(tempfile.mkdtemp(prefix="coind-reader-"))  # private to this user
         try:

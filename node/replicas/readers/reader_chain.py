@@ -1,4 +1,4 @@
-"""Applies the owner's changes to the chain of a reader. It is synchronous."""
+"""Applies the owner's changes to the chain of a reader. The code is synchronous."""
 
 import shutil
 from pathlib import Path
@@ -20,7 +20,9 @@ CHECKED = TRUSTED | Skip.UNDO_HISTORY_CHECK
 
 
 class ReaderChain:
-    """Chain of a reader. `number` is the number of the last applied message. While `is_out_of_sync`, the reader waits for a `Sync`."""
+    """Chain of a reader. `number` is the number of the last applied message. While `is_out_of_sync` is true, the reader waits for
+    a `Sync`.
+    """
 
     def __init__(self, chain: Chain, devchain: DevChain, time_limit: TimeLimit) -> None:
         self.number = 0
@@ -29,7 +31,7 @@ class ReaderChain:
         self._applier = ReplicaApplier(chain, is_trusting=True, keeps_pending=True)
 
     def load(self, sync: Sync) -> None:
-        """Load a dump and remove it. Raises NodeError and ChainError."""
+        """Load the dump of a `Sync` and remove its file. Raises NodeError and ChainError."""
         path = Path(sync.path)
         try:
             self._devchain.load(sync.path)
@@ -41,7 +43,7 @@ class ReaderChain:
         self.number, self.is_out_of_sync = sync.number, False
 
     def apply(self, changes: Changes) -> str:
-        """Apply changes. Return the reason of a failure, or "". While out of sync, the changes are ignored."""
+        """Apply changes. Return the reason of a failure, or "". While the reader is out of sync, changes are ignored."""
         if self.is_out_of_sync:
             return ""
         self._time_limit.renew()

@@ -1,7 +1,7 @@
-"""Child process of a replica of a broker: writes the broker's blocks to stdout, as lines of a packed stream.
+"""Child process of a replica that follows a broker: writes the broker's blocks to stdout, as lines of a packed stream.
 
 `python -m node.replicas.relay.broker_reader lines URL CHAIN FIRST` runs until its stdin is closed. `head URL CHAIN` and `id URL CHAIN N`
-print one line. The last line can be an error.
+print one line. If the command fails, the last line contains the error.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ class Reader:
         await self._follow(first if found is None else await first_part(found, first, self._read))
 
     async def _forward_heartbeat(self, message: Any) -> None:
-        """Forward the node's own heartbeat."""
+        """Write a heartbeat that the node itself has published."""
         # Any client of the broker can publish on this subject.
         with suppress(NodeError):
             item = read_packed(message.data)

@@ -1,6 +1,6 @@
-"""Runs work with a connection to a broker, and cancels the work when the connection ends.
+"""Runs work that uses a connection to a broker, and cancels the work when the connection ends.
 
-Without this, the library's pending requests would wait for their timeouts.
+Otherwise the library's pending requests would block until their timeouts.
 """
 
 import asyncio

@@ -1,12 +1,12 @@
 """Storage format of blocks in a broker: names, message ids, and the search for a block in the sequence of messages.
 
-The messages of the block stream are the lines of a node's packed stream: its whole history, including undone blocks. The height of the
-stream after a message is the number of its block, or of the last block before the undone ones. The height increases by one and decreases by
-any number.
+The messages of the block stream are the lines of a node's packed stream, so they contain its whole history, including undone blocks. After
+each message the stream has a height: the number of the message's block or, after a removal of blocks, of the last block that remains. The
+height increases by one, but can decrease by any number.
 
-A line that is too large for a message is split into consecutive messages, whose header identifies the whole. The block is complete once its
-last part is stored. A relay that finds an incomplete block at the end of the stream appends the missing parts, even if another relay wrote
-the first ones. If it has to append another message, the incomplete parts are ignored.
+A line that is too large for a message is split into consecutive messages, the parts, whose header identifies the complete message. A block
+is complete once its last part is stored. If a relay finds an incomplete block at the end of the stream, it appends the missing parts, even
+if another relay wrote the first ones. If it has to append another message instead, the incomplete parts are ignored.
 """
 
 import re
@@ -31,10 +31,10 @@ NO_ID = "0" * 40
 
 
 class StreamNames:
-    """Names of a chain's streams and subjects.
+    """Names of a chain's streams and subjects in the broker.
 
-    The subject `blocks` carries blocks and their removals, `operations` all kinds of operations, `undone` the removals for readers of
-    operations. The subject `head` carries the node's heartbeats, which no stream stores.
+    The subject `blocks` carries blocks and removals of blocks, `operations` all kinds of operations, `undone` the same removals for readers
+    of operations. The subject `head` carries the node's heartbeats, which no stream stores.
     """
 
     def __init__(self, chain: str) -> None:
@@ -44,7 +44,7 @@ class StreamNames:
         self.operations = f"coind.{token}.operations.*"
 
     def kind(self, operation: str) -> str:
-        """Return the subject of an operation type, given its name in JSON."""
+        """Return the subject for one type of operation, given the type's name in JSON."""
         return self.operations.replace("*", operation.removesuffix("_operation"))
 
 
@@ -52,9 +52,9 @@ Size = Annotated[int, Meta(ge=0, le=WHOLE_SIZE_MAX)]
 
 
 class MessagePart(Struct, frozen=True, omit_defaults=True):
-    """Header of a part: id, size and SHA-256 of the whole message, and the part's offset in bytes.
+    """Header of a part: id, size and SHA-256 of the complete message, and the part's offset in bytes.
 
-    Parts of a block also have the fields of `Message`, and in `before` the stream's height before the block.
+    A part of a block also has the fields of `Message`, and the stream's height before the block in `before`.
     """
 
     of: str
@@ -69,15 +69,15 @@ class MessagePart(Struct, frozen=True, omit_defaults=True):
     edits: int = 0
 
     def is_like(self, other: "MessagePart | None") -> bool:
-        """Whether both are parts of the same message."""
+        """Whether this part and the other one belong to the same message."""
         return other is not None and (self.of, self.size, self.digest) == (other.of, other.size, other.digest)
 
 
 class Message(Struct, frozen=True):
-    """A message of the block stream: a block with its own and its previous id, or, with an empty id, a removal of blocks.
+    """A message of the block stream: a block with its id and the id of its predecessor or, if `id` is empty, a removal of blocks.
 
-    `time` is the block's time in seconds since 1970, `edits` its number of state edits. `part` is set in each part of a block, which ends
-    `end` bytes after the start of the block. Only the last part has the block's id.
+    `time` is the block's time in seconds since 1970, `edits` its number of state edits. If the block was split, `part` is the header of
+    this part, which ends `end` bytes after the start of the block. Only the last part has the block's id.
     """
 
     height: int
@@ -93,7 +93,7 @@ _decode_part = msgspec.json.Decoder(MessagePart).decode
 
 
 def read_part(headers: Mapping[str, str] | None) -> MessagePart | None:
-    """Return the part header of a message, None for a whole message. Raises NodeError."""
+    """Return the part header of a message, or None for a message that is not a part. Raises NodeError."""
     text = (headers or {}).get(PART_HEADER)
     if text is None:
         return None
@@ -127,13 +127,13 @@ def message_of(event: Event) -> Message:
 
 
 def parts_of(line: bytes, whole: MessagePart, size_max: int) -> Iterator[tuple[MessagePart, bytes]]:
-    """Yield the parts of a message, of at most `size_max` bytes, from the offset of `whole` on."""
+    """Yield the parts of a message, each of at most `size_max` bytes. `whole` is their common header, with the offset to begin at."""
     for offset in range(whole.offset, len(line), size_max):
         yield replace(whole, offset=offset), line[offset : offset + size_max]
 
 
 def whole_of(line: bytes, message_id: str, message: Message | None = None, before: int = 0) -> MessagePart:
-    """Return the common header of the parts of a message. For a block, `before` is the stream's height before it."""
+    """Return the header that the parts of a message have in common. For a block, `before` is the stream's height before the block."""
     whole = MessagePart(message_id, len(line), sha256(line).hexdigest())
     if message is None:
         return whole
@@ -149,7 +149,7 @@ class Joiner:
         self._begun = bytearray()
 
     def add(self, data: bytes, headers: Mapping[str, str] | None) -> bytes | None:
-        """Add a message or part. Return the message that it completes, or None. Raises NodeError for inconsistent parts."""
+        """Add a message or a part. Return the message that it completes, or None. Raises NodeError for inconsistent parts."""
         part = read_part(headers)
         if part is None or not part.is_like(self._part):
             # Incomplete parts before it come from a relay that has exited, and are ignored.
@@ -170,7 +170,9 @@ class Joiner:
 
 
 def block_message_id(block_id: str, edits: int, last: int = 0) -> str:
-    """Return the id of a block's message: the block id, the number of its edits, and for a repeated block the previous sequence."""
+    """Return the id of a block's message: the block id, the number of its edits and, for a block that is written again, `last`, the
+    sequence of the message before it.
+    """
     edited = f"+{edits}" if edits else ""
     return f"{block_id}{edited}" + (f".{last}" if last else "")
 
@@ -207,7 +209,7 @@ async def find_block(number: int, first: int, last: int, read: Read) -> int | No
 
 
 async def first_whole(first: int, last: int, read: Read) -> int:
-    """Return the sequence of the first complete message, skipping the remaining parts of a message whose first parts were dropped."""
+    """Return the sequence of the first complete message. If the first parts of a message were dropped, its remaining parts are skipped."""
     part = (await read(first)).part if first <= last else None
     if part is None or not part.offset:
         return first
@@ -217,7 +219,7 @@ async def first_whole(first: int, last: int, read: Read) -> int:
 
 
 async def first_part(place: int, first: int, read: Read) -> int:
-    """Return the sequence of the first part of the message whose last part has sequence `place`."""
+    """Return the sequence of the first part of a message, given `place`, the sequence of its last part."""
     part = (await read(place)).part
     while part is not None and place > first and part.is_like((await read(place - 1)).part):
         place -= 1
@@ -225,7 +227,7 @@ async def first_part(place: int, first: int, read: Read) -> int:
 
 
 async def branch_of(first: int, last: int, read: Read, numbers: int) -> list[tuple[int, str]]:
-    """Return the number and id of each of the last `numbers` blocks (or fewer) on the branch that the messages end on, newest first."""
+    """Return number and id of up to `numbers` blocks, newest first. They are the last blocks of the branch on which the messages end."""
     found: list[tuple[int, str]] = []
     lowest: int | None = None
     place = last
@@ -240,12 +242,14 @@ async def branch_of(first: int, last: int, read: Read, numbers: int) -> list[tup
 
 
 def is_in_block(shown: Any) -> bool:
-    """Whether an operation that a node returned for a block is in that block. For the head block, nodes also return pending operations."""
+    """Whether an operation that a node returned for a block belongs to that block. For the head block, nodes also return pending
+    operations.
+    """
     return bool(shown["trx_in_block"] != NO_TRANSACTION or shown["trx_id"] == NO_ID)
 
 
 def operation_of(shown: Any, block_id: str, place: int) -> tuple[str, bytes]:
-    """Return the name of an operation from a node's operation history, and its message for the broker."""
+    """Return the name of an operation, given as a node's operation history returns it, and its message for the broker."""
     try:
         return str(shown["op"]["type"]), msgspec.json.encode({**shown, "block_id": block_id, "place": place})
     except (KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Counters of a relay, and a page with them for Prometheus, which a separate thread serves."""
+"""Counters of a relay, and a page that shows them to Prometheus. A separate thread serves the page."""
 
 import time
 from collections import Counter
@@ -18,9 +18,10 @@ _log = Log("relay")
 
 
 class RelayCounters:
-    """Counters of a relay. `head` and `head_time` belong to the last block in the broker, `node_head` is the last head that the node sent.
+    """Counters of a relay. `head` and `head_time` are those of the last block in the broker, `node_head` is the last head that the node
+    reported.
 
-    `succeeded` is the monotonic time when a block was last written or the broker was last up to date.
+    `succeeded` is the monotonic time at which a block was last written, or at which the broker was last found to be up to date.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -32,12 +33,12 @@ class RelayCounters:
         self._tried = ""
 
     def begin(self, block_id: str) -> None:
-        """Count an attempt to write a block. An attempt with the same block as the last one is counted as a repetition."""
+        """Record an attempt to write a block. If the last attempt was for the same block, count a repetition."""
         self.repeats += block_id == self._tried
         self._tried = block_id
 
     def succeed(self) -> None:
-        """Record the current time as that of the last success."""
+        """Record the current time as the time of the last success."""
         self.succeeded = self._monotonic()
 
     def collect(self) -> "Iterator[Metric]":

@@ -1,7 +1,7 @@
-"""The relay: writes the packed stream of a node to JetStream, and resumes after the last message in the broker.
+"""The relay: writes the packed stream of a node to JetStream, and after a restart continues after the last message in the broker.
 
-The broker compares the sequence of the last message, so a block is only ever written after its predecessor, even with several relays or
-after a kill.
+With each write, the broker compares the sequence of its last message with the one that the relay expects. A block is therefore only ever
+written after its predecessor, even if there are several relays, or after a kill.
 """
 
 import asyncio
@@ -54,7 +54,9 @@ _log = Log("relay")
 
 
 class Relay:
-    """Relay from the node at `url` to `broker`. Each stream holds at most `bytes_max` bytes and drops the oldest messages first."""
+    """Relay from the node at `url` to `broker`. Each stream in the broker holds at most `bytes_max` bytes and drops its oldest messages
+    first.
+    """
 
     def __init__(self, url: str, broker: str, *, bytes_max: int, has_operations: bool, counters: RelayCounters | None = None) -> None:
         self.counters = counters or RelayCounters()
@@ -115,7 +117,7 @@ class Relay:
     # -------------------------------------------------------------- the broker
 
     async def _open_streams(self, header: StreamHeader) -> None:
-        """Create missing streams. Raises WrongChain for streams of another chain."""
+        """Create the streams that are missing. Raises WrongChain for streams of another chain."""
         names, api = self._names, self._api
         chain = msgspec.json.encode({"chain_id": header.chain_id, "genesis": header.genesis, "name": header.name}).decode()
         wanted = [(names.blocks_stream, [names.blocks])]
@@ -164,7 +166,7 @@ class Relay:
         return read_message(raw.data, raw.headers)
 
     async def _write_block(self, message: Message, line: bytes) -> None:
-        """Write a block after the last message, in parts if it is large. Parts that are already stored are not written again."""
+        """Write a block after the last message, in parts if it is large. Parts that the broker already has are not written again."""
         message_id = block_message_id(message.id, message.edits)
         if len(line) <= self._message_size:
             await self._write(line, message_id)
@@ -180,7 +182,7 @@ class Relay:
         self.counters.succeed()
 
     async def _write(self, line: bytes, message_id: str, part: MessagePart | None = None) -> None:
-        """Write a message after the last one. Raises an error of the library if another client has written a message since."""
+        """Write a message after the last one. If another client has written a message meanwhile, raise an error of the library."""
         headers = {"Nats-Msg-Id": message_id, "Nats-Expected-Last-Subject-Sequence": str(self._sequence)} | self._header_of(part)
         ack = await self._js.publish(self._names.blocks, line, headers=headers)
         if ack.duplicate:
@@ -191,14 +193,14 @@ class Relay:
         self._sequence = ack.seq
 
     def _header_of(self, part: MessagePart | None) -> dict[str, str]:
-        """Return the header of a part, and count the part. The header of a whole message is empty."""
+        """Return the header of a part, and count the part. The header of a message that isn't split is empty."""
         if part is None:
             return {}
         self.counters.parts += 1
         return {PART_HEADER: msgspec.json.encode(part).decode()}
 
     async def _publish_head(self, head: int, *, is_stale: bool = False) -> None:
-        """Publish the node's head to the readers. No stream stores it, since it is only valid now."""
+        """Publish the node's head for the readers. No stream stores it, since it is valid only for a moment."""
         self.counters.node_head = head
         if head <= self._height:
             self.counters.succeed()
@@ -207,7 +209,7 @@ class Relay:
     # -------------------------------------------------------------- lines of the node
 
     async def _take(self, line: bytes) -> None:
-        """Process a line of the node's stream: write it to the broker, or publish its heartbeat."""
+        """Process a line of the node's stream: write its block to the broker, or publish its heartbeat."""
         item = read_packed(line)
         if isinstance(item, BlocksRemoved):
             await self._undo(item.first, item.last)
@@ -230,7 +232,7 @@ class Relay:
         await self._write_block(block, line)
 
     async def _write_operations(self, block: Message) -> None:
-        """Write the operations of a block, including virtual ones, except those that are already in the broker."""
+        """Write the operations of a block, including virtual ones, but not those that are already in the broker."""
         if self._last_operation == self._finished_operation and self._last_operation[0] == block.id:
             return  # Asking again would cost the node work.
         shown = await asyncio.to_thread(operations_in, self._client, block.height)
@@ -257,7 +259,7 @@ class Relay:
         self._finished_operation = self._last_operation = block.id, len(shown) - 1
 
     async def _undo(self, first: int, last: int) -> None:
-        """Write a removal of blocks."""
+        """Write a message that removes the blocks `first` to `last`."""
         first = min(first, self._height + 1)
         if first > self._height:
             return
@@ -271,11 +273,11 @@ class Relay:
         await self._find_end()
 
     async def _is_theirs(self, number: int, block_id: str) -> bool:
-        """Whether the node has the block on its main branch. True for number 0, the state before the first block."""
+        """Whether the node has the block on its main branch. True for number 0, which stands for the state before the first block."""
         return not number or await asyncio.to_thread(id_of, self._client, number) == block_id
 
     async def _compare(self) -> None:
-        """Undo the blocks that are not on the node's branch, because it switched, reverted or was reset while no relay ran."""
+        """Undo the blocks that are not on the node's main branch, because the node switched, reverted or was reset while no relay ran."""
         state = (await self._js.stream_info(self._names.blocks_stream)).state
         branch = await branch_of(state.first_seq, state.last_seq, self._read, COMPARED_MAX)
         step, index, common = 1, 0, 0
@@ -293,7 +295,7 @@ class Relay:
 
 
 async def stream_lines(url: str, first: int) -> AsyncGenerator[bytes]:
-    """Yield the header of a node's packed stream, and its lines from block `first` on. Raises Unreachable and NoNode."""
+    """Yield the header of a node's packed stream, then its lines from block `first` on. Raises Unreachable and NoNode."""
     client = Client(url)
     try:
         status = await asyncio.to_thread(client.open_stream, f"/stream/blocks?from={first}&form=packed")
@@ -309,7 +311,9 @@ async def stream_lines(url: str, first: int) -> AsyncGenerator[bytes]:
 
 
 def last_operation(data: bytes, part: MessagePart | None) -> tuple[str, int]:
-    """Return the block id and position of the last complete operation up to a message, ("", -1) for a message without an operation."""
+    """Return the block id and the position of the operation in a message. If the message is a part but not the last, the position is that
+    of the operation before. Return ("", -1) for a message without an operation.
+    """
     if part is not None:
         block_id, _, index = part.of.rpartition("-")
         return block_id, int(index) - (part.offset + len(data) < part.size)
@@ -319,7 +323,7 @@ def last_operation(data: bytes, part: MessagePart | None) -> tuple[str, int]:
 
 
 def id_of(client: Client, number: int) -> str:
-    """Return the id of a block on a node's main branch, or "". Doesn't fetch the block, which can be large."""
+    """Return the id of a block on a node's main branch, or "". The block itself, which can be large, is not requested."""
     found = client.call("block_api.get_block_header", {"block_num": number + 1})
     if not found:
         props = client.call("database_api.get_dynamic_global_properties", {})

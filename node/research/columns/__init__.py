@@ -1,1 +1,1 @@
-"""Operations and rows as Arrow columns."""
+"""Converts operations and table rows to Arrow columns."""

@@ -1,7 +1,7 @@
 """Collects operations and blocks as they are applied, and converts them to columns.
 
 Operations of transactions are read from each applied block. Virtual operations come from a listener that the chain calls before it applies
-each one.
+each operation.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,9 @@ Filled = tuple[str, list[Any]]
 
 
 class Dataset(Struct, frozen=True):
-    """Files exported under one name: their folder, file name without suffix, columns, and number of sort columns."""
+    """The files of an export that have one name: their folder, their name without suffix, their columns, and the number of columns by which
+    they are sorted.
+    """
 
     folder: str
     file: str
@@ -39,7 +41,9 @@ class Dataset(Struct, frozen=True):
 
 
 class ColumnBuffer:
-    """Buffer of operations and blocks that become columns. `wanted` contains names of operations and `blocks`; None means everything."""
+    """Buffer of operations and blocks that become columns. `wanted` contains names of operations, and `blocks` for the blocks; None means
+    everything.
+    """
 
     def __init__(self, state: State, schemas: ArrowSchemas, wanted: set[str] | None) -> None:
         classes = operations_of_chain(state.spec)
@@ -55,11 +59,11 @@ class ColumnBuffer:
 
     @property
     def needs_state(self) -> bool:
-        """Whether blocks must be applied, since virtual operations are not in blocks."""
+        """Whether blocks must be applied. They must for virtual operations, which are not in blocks."""
         return bool(self._virtual)
 
     def datasets(self) -> Iterator[Dataset]:
-        """Yield the exported datasets."""
+        """Yield the datasets that are exported."""
         for name, columns in self._columns.items():
             yield Dataset(f"operations/kind={name}", name, operation_schema(name, columns), ORDER)
         if self.has_blocks:
@@ -99,7 +103,7 @@ class ColumnBuffer:
         self._size += block.size
 
     def filled(self, *, whole: bool = False) -> Iterator[Filled]:
-        """Yield the columns of each kind that has enough rows, or of all kinds with `whole`, and remove them from the buffer."""
+        """Remove rows from the buffer and yield them as columns. Kinds with few rows stay in the buffer, unless `whole` is true."""
         if not whole and self._waiting < WAITING_ROWS and self._size < WAITING_BYTES:
             return
         least = 1 if whole or self._size >= WAITING_BYTES else RARE_ROWS
@@ -117,7 +121,9 @@ class ColumnBuffer:
 
 
 def operation_schema(kind: str, fields: Columns) -> Any:
-    """Return the columns of a kind of operation: the keys and its fields. A field with the name of a key gets the kind as prefix."""
+    """Return the columns of a kind of operation: the key columns, then the fields. If a field has the name of a key column, its column's
+    name gets the kind as prefix.
+    """
     own = [pa.field(f"{kind}_{field.name}", field.type) if field.name in KEYS.names else field for field in fields.schema]
     return pa.schema([*KEYS, *own])
 

@@ -46,7 +46,9 @@ AMOUNT, AMOUNT_SYMBOL = "{0}.amount", "symbol({0}.symbol)"
 
 
 class ColumnPart(Struct, frozen=True):
-    """A column of a field: the suffix of its name, its type, and the expression of its value, with `{0}` for the value of the field."""
+    """A column for a field: the suffix of its name, its type, and the expression of its value, in which `{0}` is replaced by the field's
+    value.
+    """
 
     suffix: str
     type: Any
@@ -55,7 +57,7 @@ class ColumnPart(Struct, frozen=True):
 
 
 class Record(kinds.Kind):
-    """Kind of a field with an internal object: its fields by name, attribute and kind."""
+    """Kind of a field whose value is an object with fields. Each of these has a name, an attribute path and a kind."""
 
     def __init__(self, *fields: tuple[str, str, Any]) -> None:
         self.fields = fields
@@ -68,7 +70,7 @@ class Record(kinds.Kind):
 
 
 class JsonColumn(kinds.Kind):
-    """Kind of a field that only JSON can represent, encoded by a function."""
+    """Kind of a field that only JSON can represent. A function encodes its values."""
 
     def __init__(self, shown: Callable[[Any], Any]) -> None:
         self.shown = shown
@@ -78,7 +80,7 @@ class JsonColumn(kinds.Kind):
 
 
 class Columns(Struct, frozen=True):
-    """Columns by name and type (an Arrow schema), and the function from objects to one list for each column."""
+    """Columns by name and type (an Arrow schema), and the function that converts objects to one list of values for each column."""
 
     schema: Any
     lists: Callable[[Sequence[Any]], list[list[Any]]]
@@ -89,9 +91,9 @@ class Columns(Struct, frozen=True):
 
 
 class ArrowSchemas:
-    """Columns of all declared types of a chain.
+    """The columns of all declared types of a chain.
 
-    With `is_flat`, lists, maps and structs become JSON text in the API's form, for formats without nested values.
+    With `is_flat`, lists, maps and structs become JSON text in the API's form, for file formats without nested values.
     """
 
     def __init__(self, spec: ChainSpec, *, is_flat: bool = False) -> None:
@@ -113,7 +115,7 @@ class ArrowSchemas:
         return self._made[cls]
 
     def columns(self, fields: Iterable[tuple[str, str, Any]]) -> Columns:
-        """Return the columns of fields, each given by its name, the expression of its value for an object `v`, and its kind."""
+        """Return the columns of fields. Each field is given by its name, its kind, and the expression that reads it from an object `v`."""
         lines, lists, schema = [], [], []
         for number, (title, expression, kind) in enumerate(fields):
             parts = self.parts(kind)
@@ -127,7 +129,7 @@ class ArrowSchemas:
         return Columns(pa.schema(schema), compile_function("lists", ["values"], lines, dict(self._names)))
 
     def parts(self, kind: Any) -> list[ColumnPart]:
-        """Return the columns of a kind of field. A kind that no Arrow type can represent becomes JSON."""
+        """Return the columns of a kind of field. A kind that no Arrow type can represent becomes a JSON column."""
         kind = kind_of(kind)
         found = parts_of(kind, self)
         if found is None or (self.is_flat and any(part.is_nested for part in found)):
@@ -136,7 +138,9 @@ class ArrowSchemas:
         return found
 
     def member(self, kind: Any) -> tuple[Any, str]:
-        """Return the type and the expression of an element of a list or a map. An asset is a struct of amount and symbol."""
+        """Return the Arrow type and the value expression for an element of a list or a map. An asset becomes a struct of amount
+        and symbol.
+        """
         parts = self.parts(kind)
         if len(parts) == 1:
             return parts[0].type, parts[0].value
@@ -144,7 +148,7 @@ class ArrowSchemas:
         return pa.struct(fields), f"({', '.join(part.value for part in parts)})"
 
     def struct(self, members: Iterable[tuple[str, str, Any]]) -> ColumnPart:
-        """Return the column of a struct, filled with tuples. Its members are given by name, attribute and kind."""
+        """Return the column of a struct, whose values are tuples. Each member is given by its name, attribute and kind."""
         fields, values = [], []
         for name, attribute, kind in members:
             for part in self.parts(kind):
@@ -153,7 +157,7 @@ class ArrowSchemas:
         return ColumnPart("", pa.struct(fields), f"({', '.join(values)},)", is_nested=True)
 
     def bound(self, value: Any) -> str:
-        """Bind an object to a name in the generated code, and return the name."""
+        """Bind an object to a name in the generated code. Return the name."""
         name = f"o{len(self._names)}"
         self._names[name] = value
         return name
@@ -203,7 +207,7 @@ def _text(kind: kinds.Kind, schemas: ArrowSchemas) -> list[ColumnPart]:
 
 @parts_of.register
 def _many(kind: kinds.Many, schemas: ArrowSchemas) -> list[ColumnPart] | None:
-    """Return the columns of a list, or None if only JSON can represent its elements."""
+    """Return the columns of a list field, or None if only JSON can represent the list's elements."""
     if parts_of(kind_of(kind.element), schemas) is None:
         return None
     of, value = schemas.member(kind.element)
@@ -222,12 +226,12 @@ BENEFICIARIES = next(field.kind for field in wire_fields(CommentPayoutBeneficiar
 
 
 def beneficiaries(extensions: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the beneficiaries of a comment's reward from the extensions of comment_options."""
+    """Return the beneficiaries of a comment's reward, which are in one of the extensions of a comment_options operation."""
     return next((each.beneficiaries for each in extensions if type(each) is CommentPayoutBeneficiaries), ())
 
 
 def members(cls: type) -> list[tuple[str, str, Any]]:
-    """Return the fields of a declared type, each as its JSON name, attribute path and kind."""
+    """Return the fields of a declared type, each as its name in JSON, its attribute path and its kind."""
     found = []
     for field in wire_fields(cls):
         attribute, kind = field.name, field.kind
@@ -239,18 +243,18 @@ def members(cls: type) -> list[tuple[str, str, Any]]:
 
 
 def inner(part: ColumnPart, attribute: str) -> str:
-    """Return the expression of a column of an attribute, or of the object itself if `attribute` is empty."""
+    """Return a column's expression for an attribute of an object, or for the object itself if `attribute` is empty."""
     return part.value.format(f"{{0}}.{attribute}" if attribute else AS_IT_IS)
 
 
 def optional(part: ColumnPart) -> ColumnPart:
-    """Return the column of an optional field, which is null if unset."""
+    """Return the column for an optional field. It is null where the field is not set."""
     value = part.value if part.value == AS_IT_IS else f"(None if {{0}} is None else {part.value})"
     return ColumnPart(part.suffix, part.type, value, part.is_nested)
 
 
 def int_type(bits: int, signed: bool) -> Any:
-    """Return the smallest Arrow integer type for `bits`, among the types that all readers support."""
+    """Return the smallest Arrow type for integers of `bits` bits, among the types that all readers of the files support."""
     if bits == 64:
         return INT64 if signed else UINT64
     return INT64 if bits == 32 and not signed else INT32
@@ -268,5 +272,5 @@ def array_of(values: Sequence[Any], field: Any) -> Any:
 
 
 def operations_of_chain(spec: ChainSpec) -> dict[str, type[Operation]]:
-    """Return the classes of all operations of a chain, keyed by name, virtual operations last."""
+    """Return the classes of all operations of a chain, keyed by name. Virtual operations come last."""
     return {spec.spell(cls.NAME): cls for cls in by_wire_tag(spec.smt).values()}

@@ -1,4 +1,4 @@
-"""Public names of a state's tables and of their fields, for exports, queries and scripts."""
+"""Public names of a state's tables and of their fields, as used in exports, queries and scripts."""
 
 from typing import Any
 
@@ -13,15 +13,19 @@ HELPER = "/_"  # a plugin's helper, or a reference to another plugin's table
 
 
 def table_name(name: str) -> str:
-    """Return the public name of a table from its name in `tables_of`, with the plugin as prefix, for example `follow_follows`."""
+    """Return the public name of a table, given its name in `tables_of`. A plugin's table gets the plugin's name as prefix, for example
+    `follow_follows`.
+    """
     return NAMES.get(name, name.replace("/", "_"))
 
 
 def names_of(state: State) -> dict[str, Table[Any]]:
-    """Return the tables of a state by their public names."""
+    """Return the tables of a state, keyed by their public names."""
     return {table_name(name): table for name, table in tables_of(state) if HELPER not in name}
 
 
 def field_name(spec: ChainSpec, name: str) -> str:
-    """Return the name of a field in the chain's spelling, for example `total_vesting_fund_steem`, or `from` for `from_`."""
+    """Return the public name of a field. It has the chain's spelling, for example `total_vesting_fund_steem`, and no trailing underscore
+    (`from` for `from_`).
+    """
     return spec.spell(name.rstrip("_"))

@@ -1,7 +1,7 @@
 """Rows of a state's tables, including those of plugins, as Arrow batches.
 
-The kinds of the fields come from the API's records, or from the row's annotation if no record has the field. The row's id is the first
-column.
+The kind of a field comes from the API's record that has the field or, if there is none, from the row's type annotation. The row's id is the
+first column.
 """
 
 import types
@@ -47,7 +47,7 @@ KINDS: dict[type, dict[str, Kind]] = {
 
 
 def plugins_for(spec: ChainSpec, wanted: set[str]) -> tuple[str, ...]:
-    """Return the plugins that a state needs for these tables. Raises NodeError for an unknown table."""
+    """Return the plugins that a chain needs in order to have these tables. Raises NodeError for an unknown table."""
     needed: set[str] = set()
     bare = names_of(new_state(spec))
     if left := wanted - bare.keys():
@@ -66,18 +66,18 @@ def plugins_for(spec: ChainSpec, wanted: set[str]) -> tuple[str, ...]:
 
 
 class TableRows:
-    """Rows of one table of a state, ordered by id, as Arrow batches."""
+    """The rows of one table, ordered by id, as Arrow batches."""
 
     def __init__(self, state: State, table: Table[Any], schemas: ArrowSchemas) -> None:
         self._table, self._columns = table, row_columns(state, type(table), schemas)
 
     @property
     def schema(self) -> Any:
-        """The columns, as an Arrow schema."""
+        """The names and types of the columns, as an Arrow schema."""
         return self._columns.schema
 
     def arrays(self) -> Iterator[list[Any]]:
-        """Yield the columns of up to BATCH_ROWS rows at a time. The state must not change meanwhile."""
+        """Yield the columns for up to BATCH_ROWS rows at a time. The state must not change until the iteration ends."""
         rows = iter(self._table)
         while some := list(islice(rows, BATCH_ROWS)):
             yield self._columns.arrays(some)
@@ -93,7 +93,7 @@ class TableRows:
 
 
 def rows_of(state: State, name: str, *, is_flat: bool = False) -> TableRows:
-    """Return the rows of a table by its name. Raises NodeError for an unknown table."""
+    """Return the rows of the table with a public name. Raises NodeError for an unknown name."""
     tables = names_of(state)
     if name not in tables:
         raise NodeError(f"there is no table {name}; {alternatives(name, tables)}")
@@ -121,12 +121,14 @@ def row_class(table: type[Table[Any]]) -> type[Row]:
 
 
 def is_fitting(kind: Any, hint: Any) -> bool:
-    """Whether the kind in the API's record fits the row's field. It doesn't if the record has a name and the row has an id."""
+    """Whether a field's kind in the API's record fits the row's type annotation. It doesn't if the record has a name and the row
+    has an id.
+    """
     return not (isinstance(kind, String) and hint is not str)
 
 
 def kind_of_annotation(state: State, name: str, hint: Any) -> Any:
-    """Return the kind of a row's field from its annotation."""
+    """Derive the kind of a row's field from its type annotation."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType) and len(arguments) == 2 and type(None) in arguments:
         return Maybe(kind_of_annotation(state, name, next(each for each in arguments if each is not type(None))))

@@ -1,1 +1,1 @@
-"""Exports of a chain to files: operations, blocks and table rows, in one file per kind and range of blocks."""
+"""Exports of a chain to files: operations, blocks and table rows, with one file for each kind and range of blocks."""

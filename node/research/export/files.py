@@ -1,6 +1,6 @@
-"""Writes the columns of one chunk to a file, in one of the formats.
+"""Writes the columns of one chunk to a Parquet, CSV or JSON lines file.
 
-The bytes depend only on the columns and their division into row groups.
+The bytes of the file depend only on the columns and on their division into row groups.
 """
 
 import hashlib
@@ -22,17 +22,17 @@ GROUP_ROWS, GROUP_BYTES = 1 << 16, 8 << 20
 
 
 class ChunkFile:
-    """A file being written: call `add` with columns, then `close`. `rows` is its number of rows."""
+    """A file to which rows are added with `add` until `close`. `rows` is its number of rows."""
 
     def __init__(self, path: Path, schema: Any, form: Format, order: int) -> None:
-        """Open a new file. Its rows are sorted by the first `order` columns."""
+        """Open a new file, whose rows will be sorted by the first `order` columns."""
         self.path, self.schema, self.rows = path, schema, 0
         self._waiting: list[Any] = []
         self._waiting_rows = self._waiting_bytes = 0
         self._write, self._close = WRITERS[form](path, schema, order)
 
     def add(self, arrays: list[Any]) -> None:
-        """Add rows as columns, and write them once they fill a row group."""
+        """Add rows, given as columns. They are written once there are enough for a row group."""
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         self.rows += batch.num_rows
         self._waiting.append(batch)
@@ -65,7 +65,7 @@ Close = Callable[[], None]
 
 
 def parquet(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
-    """Return the functions that write tables to a Parquet file, each as a row group, and that close the file."""
+    """Return two functions for a Parquet file: one writes a table as a row group, the other closes the file."""
     writer = pq.ParquetWriter(
         path,
         schema,
@@ -77,14 +77,16 @@ def parquet(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
 
 
 def csv(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
-    """Return the functions that write a CSV file (RFC 4180) with a header line. A null is an empty field; text is quoted if necessary."""
+    """Return the functions that write and close a CSV file (RFC 4180) with a header line. A null is an empty field. Text is quoted if
+    necessary.
+    """
     writer = pyarrow.csv.CSVWriter(path, schema)
     return writer.write_table, writer.close
 
 
 def jsonl(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
-    """Return the functions that write a JSON object per line, without nulls. Times are 2020-12-01T00:00:00Z, decimals are texts, maps are
-    objects.
+    """Return the functions that write and close a file with one JSON object per line, without nulls. Times look like 2020-12-01T00:00:00Z,
+    decimals are strings, and maps are objects.
     """
     file: BinaryIO = path.open("wb")
     encode = msgspec.json.Encoder(decimal_format="string").encode_lines

@@ -1,6 +1,6 @@
-"""`manifest.json` of an export: its chain, options, and chunks with their numbers of rows and SHA-256.
+"""`manifest.json` of an export: the chain, the options, and the chunks with their numbers of rows and their SHA-256.
 
-It is written last for each range of blocks, so a chunk that it doesn't list is not part of the export.
+The manifest is the last file that is written for a range of blocks. A chunk that it doesn't list is not part of the export.
 """
 
 from pathlib import Path
@@ -38,7 +38,7 @@ class Program(Struct):
 
 
 class ChainOf(Struct):
-    """The exported chain. `symbols` are its names of COIN, SBD and VESTS."""
+    """The chain that was exported. `symbols` are the chain's names for COIN, SBD and VESTS."""
 
     name: str
     chain_id: str
@@ -46,8 +46,8 @@ class ChainOf(Struct):
 
 
 class Options(Struct):
-    """Options that determine the chunks. `only` is None for everything. `tables` has the export interval of each table in blocks (0: only
-    at the end).
+    """Options that determine the chunks. `only` contains the exported kinds, or is None for all of them. `tables` contains the interval in
+    blocks at which each table is exported (0: only at the end).
     """
 
     format: str
@@ -58,7 +58,7 @@ class Options(Struct):
 
 
 class Chunk(Struct):
-    """A file of an export, by its path in the folder."""
+    """A file of an export. `path` is relative to the export's folder."""
 
     path: Place
     rows: int
@@ -67,14 +67,15 @@ class Chunk(Struct):
 
     @property
     def dataset(self) -> str:
-        """The folder of its dataset."""
+        """The folder of the dataset that the chunk belongs to."""
         return self.path.rsplit("/", 2)[0]
 
 
 class Range(Struct):
-    """Chunks of a range of blocks. `blocks` is the nominal start of the range, `first` and `last` are its exported blocks.
+    """The chunks of a range of blocks. `blocks` is the nominal start of the range. `first` and `last` are the blocks in it that were
+    exported.
 
-    With `is_end`, an export ended with this range, so the range contains the rows of all tables after its last block.
+    `is_end` means that an export ended with this range. It then contains the rows of all tables after its last block.
     """
 
     blocks: Number
@@ -86,7 +87,9 @@ class Range(Struct):
 
 
 class Manifest(Struct):
-    """Description of an export. `schema` contains the column types of each dataset: `blocks`, `operations/kind=vote`, ..."""
+    """Description of an export. `schema` contains the column types of each dataset, keyed by its folder, for example `blocks` or
+    `operations/kind=vote`.
+    """
 
     format: int
     program: Program
@@ -97,7 +100,7 @@ class Manifest(Struct):
 
 
 def load(folder: Path, disk: Disk) -> Manifest | None:
-    """Return the manifest of a folder, or None if there is none. Raises NodeError if it is unreadable or invalid."""
+    """Return the manifest of a folder, or None if the folder has none. Raises NodeError if it is unreadable or invalid."""
     path = folder / NAME
     try:
         data = read_whole(disk, path)
@@ -134,7 +137,7 @@ def disk_failed(folder: Path, error: OSError) -> DiskError:
 
 
 def require_same(folder: Path, found: Manifest, wanted: Manifest) -> None:
-    """Raise NodeError if the existing export has another chain, other options or other columns."""
+    """Raise NodeError if an existing export has another chain, other options or other columns than the wanted one."""
     if found.format != FORMAT:
         raise NodeError(f"{folder} was exported in format {found.format}, but this version writes {FORMAT}. Give another folder by --to.")
     if found.chain != wanted.chain:
@@ -158,7 +161,7 @@ def require_same(folder: Path, found: Manifest, wanted: Manifest) -> None:
 
 
 def text_of(field: str, value: Any) -> str:
-    """Return an option as typed on the command line."""
+    """Format an option as typed on the command line."""
     match field:
         case "format":
             return f"--format {value}"

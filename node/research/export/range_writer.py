@@ -1,4 +1,4 @@
-"""Writes the chunks of one range of blocks to a temporary folder, then renames all of them. The manifest is updated last.
+"""Writes the chunks of one range of blocks to a temporary folder, then renames all of them. The export updates the manifest after that.
 
 An interrupted export restarts at the beginning of the range. A thread writes the files, since writing releases the interpreter's lock.
 """
@@ -22,12 +22,12 @@ Result = TypeVar("Result")
 
 
 def path_of(dataset: Dataset, form: Format, key: str, number: int) -> str:
-    """Return the path of a chunk in the folder, for example `operations/kind=vote/blocks=0000100000/vote.parquet`."""
+    """Return the path of a chunk in the export's folder, for example `operations/kind=vote/blocks=0000100000/vote.parquet`."""
     return f"{dataset.folder}/{key}={number:0{NUMBER_DIGITS}}/{dataset.file}.{form}"
 
 
 class RangeWriter:
-    """Writer of the current chunks, with its thread. Raises DiskError if the disk fails, possibly at a later call."""
+    """Writes the chunks of the current range in a thread. Each method raises DiskError if an earlier write has failed."""
 
     def __init__(self, folder: Path, form: Format, disk: Disk) -> None:
         self._folder, self._form, self._disk = folder, form, disk
@@ -36,13 +36,13 @@ class RangeWriter:
         self._files: dict[str, ChunkFile] = {}
 
     def add(self, name: str, dataset: Dataset, arrays: list[Any]) -> None:
-        """Append columns to the chunk with this path in the folder. Blocks while more than WRITES_WAITING_MAX writes are queued."""
+        """Append columns to the chunk with the path `name`. Blocks while more than WRITES_WAITING_MAX writes are queued."""
         self._written.append(self._thread.submit(self._add, name, dataset, arrays))
         while len(self._written) > WRITES_WAITING_MAX:
             self._wait_written(self._written.pop(0))
 
     def finish(self) -> list[Chunk]:
-        """Move all chunks to their paths and sync them. Return them ordered by path."""
+        """Rename all chunks to their final paths and sync them. Return them ordered by path."""
         while self._written:
             self._wait_written(self._written.pop(0))
         return self._wait_written(self._thread.submit(self._finish))

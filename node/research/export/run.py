@@ -1,5 +1,5 @@
-"""Exports a chain: applies its blocks, collects their operations, blocks and rows, and writes them range by range. Resumes an earlier
-export.
+"""Exports a chain range by range: applies the blocks, collects operations, blocks and table rows, and writes them to files. If an earlier
+export exists, it is continued.
 """
 
 import fcntl
@@ -47,7 +47,9 @@ SECONDS_BETWEEN_SNAPSHOTS = 300.0
 
 
 class ExportOptions(Struct, frozen=True, kw_only=True):
-    """Options of an export. `last` is the last block, None for all. `only` is None for everything."""
+    """Options of an export. `last` is the number of the last block, or None for all blocks. `only` contains the kinds to export, or is None
+    for all kinds.
+    """
 
     spec: ChainSpec
     source: Path
@@ -64,7 +66,7 @@ class ExportOptions(Struct, frozen=True, kw_only=True):
 
 
 class Export:
-    """One run of an export. Setting `stop` ends it gracefully; ranges that are complete by then remain."""
+    """One run of an export. Setting `stop` ends it gracefully, and the ranges that are complete by then remain."""
 
     def __init__(self, wanted: ExportOptions) -> None:
         self.wanted = wanted
@@ -93,7 +95,9 @@ class Export:
         return found
 
     def _require_ours(self) -> None:
-        """Raise NodeError if the folder has subfolders of an export but no manifest, because their files would be removed."""
+        """Raise NodeError if the folder has subfolders like those of an export but no manifest, because an export would remove the files in
+        them.
+        """
         for name in FOLDERS:
             if (self.wanted.to / name).exists():
                 raise NodeError(
@@ -102,7 +106,7 @@ class Export:
                 )
 
     def _whole(self, ranges: list[Range]) -> Iterator[Range]:
-        """Yield the leading ranges that are contiguous and whose files exist with the recorded sizes."""
+        """Yield ranges, beginning with the first, while they are contiguous and their files exist with the recorded sizes."""
         for index, each in enumerate(ranges):
             if index and each.first != ranges[index - 1].last + 1:
                 return
@@ -127,19 +131,20 @@ class Export:
 
     @property
     def needs_state(self) -> bool:
-        """Whether blocks must be applied. Otherwise they are only read, unless a check is requested."""
+        """Whether the export needs a chain that applies the blocks. Otherwise blocks are only read, unless the user requests a check."""
         return self.collector.needs_state or bool(self.wanted.tables) or self.wanted.skip != TRUSTED
 
     def end_of_range(self, number: int) -> int:
-        """Return the last requested block in the range of block `number`."""
+        """Return the number of the last requested block in the range that contains block `number`."""
         size = self.wanted.chunk_blocks
         end = number // size * size + size - 1
         return end if self.wanted.last is None else min(end, self.wanted.last)
 
     def begin(self, last: int) -> int:
-        """Return the first block to export. If an export ended inside its range, drop that range from the manifest.
+        """Return the number of the first block to export. If the earlier export ended inside that block's range, drop this range from the
+        manifest.
 
-        `last` is the last block of the source, 0 if unknown.
+        `last` is the last block of the source, or 0 if unknown.
         """
         ranges = self.manifest.ranges
         if not ranges:
@@ -151,7 +156,7 @@ class Export:
         return newest.last + 1
 
     def plan(self) -> Iterator[str]:
-        """Yield the plan as lines of text."""
+        """Yield lines of text that describe the planned export."""
         source = self._source(1)
         source.close()
         last = source.last
@@ -179,7 +184,7 @@ class Export:
     # -------------------------------------------------------------- the work
 
     async def run(self) -> bool:
-        """Export the missing blocks. Return whether the export is complete, False after `stop` was set."""
+        """Export the blocks that are missing. Return whether the export is complete. It isn't if `stop` was set."""
         wanted = self.wanted
         try:
             wanted.disk.make_folder(wanted.to)
@@ -222,14 +227,16 @@ class Export:
             raise NodeError(f"{self.wanted.source} has no block {self.wanted.first:,}, its last one is {last:,}. Change --blocks.")
 
     def _start(self, begin: int) -> int:
-        """Load the snapshot for resuming an export. Return its block number (0: genesis, without a snapshot)."""
+        """Load a snapshot from which the export can resume. Return the number of its block, or 0 for genesis if there is no such
+        snapshot.
+        """
         if not self.manifest.ranges:
             return 0
         found = resume(self.chain, self.wanted.to / SNAPSHOTS, self.wanted.disk, None, latest=begin - 1)
         return 0 if found is None else found.finish().number
 
     async def _write(self, source: BlockSource, started: int, begin: int, writer: RangeWriter, saver: SnapshotSaver) -> bool:
-        """Export the blocks from `begin` on, with a chain at block `started`. Return whether the export is complete."""
+        """Export the blocks from `begin` on, with a chain whose head is block `started`. Return whether the export is complete."""
         wanted, collector, last = self.wanted, self.collector, self.wanted.last or sys.maxsize
         done = self.manifest.ranges[-1] if self.manifest.ranges else None
         # Exported blocks were already checked. The signature of block 1 identifies the chain.
@@ -274,18 +281,18 @@ class Export:
             )
 
     def _add(self, writer: RangeWriter, first: int, *, is_whole: bool = False) -> None:
-        """Pass the collected columns to the writer."""
+        """Pass the collected columns to the writer. `first` is the start of their range."""
         start = self._start_of(first)
         for name, arrays in self.collector.filled(whole=is_whole):
             dataset = self.datasets[name]
             writer.add(path_of(dataset, self.wanted.form, "blocks", start), dataset, arrays)
 
     def _due(self, number: int) -> set[str]:
-        """Return the tables that are due after a block because of their intervals."""
+        """Return the tables whose interval makes them due after block `number`."""
         return {name for name, every in self.wanted.tables.items() if every and not number % every}
 
     def _add_tables(self, writer: RangeWriter, number: int, names: Iterable[str]) -> None:
-        """Pass the rows of tables after a block to the writer."""
+        """Pass the rows that these tables have after block `number` to the writer."""
         for name in names:
             dataset = self.tables[name]
             path = path_of(dataset, self.wanted.form, "at", number)
@@ -293,11 +300,13 @@ class Export:
                 writer.add(path, dataset, arrays)
 
     def _start_of(self, number: int) -> int:
-        """Return the nominal start of the range of block `number`."""
+        """Return the nominal start of the range that contains block `number`."""
         return number // self.wanted.chunk_blocks * self.wanted.chunk_blocks
 
     async def _commit(self, writer: RangeWriter, first: int, block: SignedBlock, saver: SnapshotSaver, *, is_end: bool = False) -> None:
-        """Add the finished chunks of a range, whose last block is `block`, to the export. With `is_end`, include the rows of all tables."""
+        """Add the finished chunks of a range to the export. `block` is the last block of the range. With `is_end`, also write the rows of
+        all tables.
+        """
         disk, to = self.wanted.disk, self.wanted.to
         self._add(writer, first, is_whole=True)
         if is_end:
@@ -319,7 +328,7 @@ class Export:
 
 
 def has_size(path: Path, size: int) -> bool:
-    """Whether there is a file of this size."""
+    """Whether a file exists and has this size."""
     try:
         return path.stat().st_size == size
     except OSError:
@@ -335,7 +344,7 @@ def require_kinds(spec: ChainSpec, only: tuple[str, ...] | None) -> None:
 
 
 def sweep(folder: Path, form: Format, named: set[str]) -> None:
-    """Remove chunks that are no longer in the manifest, for example of the former end of a chain that has grown."""
+    """Remove chunks that the manifest no longer lists, for example those written at the former end of a chain that has grown since."""
     for name in FOLDERS:
         for path in sorted((folder / name).rglob(f"*.{form}")):
             if path.relative_to(folder).as_posix() not in named:
@@ -346,7 +355,7 @@ def sweep(folder: Path, form: Format, named: set[str]) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock a folder against other exports. Raises NodeError if another export has locked it."""
+    """Lock a folder against other exports during the `with` block. Raises NodeError if another export has the lock."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Blocks of a file, with their transactions and operations, for scripts and notebooks."""
+"""The blocks of a file, with their transactions and operations, for scripts and notebooks."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -19,9 +19,9 @@ Json = Any
 
 
 class Operation:
-    """An operation, virtual or not, with its position `block`, `trx`, `op`, `virtual_op`, by which operations are ordered.
+    """An operation of a transaction or a virtual operation. Operations are ordered by their position `block`, `trx`, `op`, `virtual_op`.
 
-    `kind` is its name, for example `transfer`. `value` is the operation itself, with its fields as attributes (`value.from_`,
+    `kind` is the operation's name, for example `transfer`. `value` is the operation itself, with its fields as attributes (`value.from_`,
     `value.amount.amount`). `operation["from"]` reads a field by its name in JSON. `virtual_op` is 0 for operations of transactions. `trx`
     is 4294967295 for virtual operations that no transaction caused.
     """
@@ -41,22 +41,24 @@ class Operation:
 
     @property
     def trx_id(self) -> str | None:
-        """The id of the transaction, in hex, or None if no transaction caused it."""
+        """The id of the transaction in hex, or None for an operation that no transaction caused."""
         return None if self._trx_id == ZERO_ID else self._trx_id.hex()
 
     @property
     def kind(self) -> str:
-        """The name of the operation, without `_operation`."""
+        """The name of the operation, without the suffix `_operation`."""
         return self._wire.spec.spell(self.value.NAME)
 
     @property
     def is_virtual(self) -> bool:
-        """Whether the operation is virtual: emitted by the chain, and not in a transaction."""
+        """Whether the operation is virtual, which means that the chain emitted it and no transaction contains it."""
         return bool(self.value.VIRTUAL)
 
     @property
     def place(self) -> tuple[int, int, int, int]:
-        """The position: block number, transaction in it, operation in the transaction, number of the virtual operation."""
+        """The position: number of the block, index of the transaction in the block, index of the operation in the transaction, number of
+        the virtual operation.
+        """
         return self.block, self.trx, self.op, self.virtual_op
 
     def __getitem__(self, name: str) -> Any:
@@ -77,14 +79,14 @@ class Operation:
 
 
 class Transaction:
-    """A transaction of a block: `id` in hex, `number` in the block from 0 on, `expiration`, `operations`."""
+    """A transaction of a block: `id` in hex, `number` (its index in the block, from 0 on), `expiration`, `operations`."""
 
     def __init__(self, wire: Wire, block: SignedBlock, number: int) -> None:
         self._wire, self._block, self.number = wire, block, number
 
     @property
     def value(self) -> SignedTransaction:
-        """The internal transaction object."""
+        """The transaction as the node's own object."""
         return self._block.transactions[self.number]
 
     @property
@@ -94,7 +96,7 @@ class Transaction:
 
     @property
     def expiration(self) -> datetime:
-        """The time of expiration, in UTC."""
+        """The time at which the transaction expires, in UTC."""
         return utc_time(self.value.expiration)
 
     @property
@@ -161,7 +163,9 @@ class Block:
         return (operation for trx in self.transactions for operation in trx.operations)
 
     def json(self, *, legacy: bool = False) -> Json:
-        """Return the block as JSON, in the form of database_api or, with `legacy`, of condenser_api, without members added by the API."""
+        """Return the block as JSON, in the form of database_api or, with `legacy`, of condenser_api. The fields that API methods add are
+        not included.
+        """
         return self._wire.block_to_json(self.value, legacy)
 
     def __repr__(self) -> str:
@@ -169,9 +173,9 @@ class Block:
 
 
 class Blocks:
-    """Blocks of a source, in order. It can be iterated once. `with` or the end of the iteration closes the file.
+    """Blocks of a source, in ascending order. They can be iterated over once. The file is closed when the iteration or a `with` block ends.
 
-    `last` is the number of the last block, 0 if finding it would need reading the whole source. `chain` is the chain's name.
+    `last` is the number of the last block, or 0 if finding it would need reading the whole source. `chain` is the chain's name.
     """
 
     def __init__(self, source: BlockSource, wire: Wire, last: int | None) -> None:
@@ -179,7 +183,7 @@ class Blocks:
 
     @property
     def last(self) -> int:
-        """The number of the last block of the source, 0 if finding it would need reading the whole source."""
+        """The number of the last block of the source, or 0 if finding it would need reading the whole source."""
         return self._source.last
 
     @property
@@ -206,10 +210,11 @@ class Blocks:
 
 
 def open_blocks(path: str | Path, chain: str | Path | ChainSpec | None = None, *, first: int = 1, last: int | None = None) -> Blocks:
-    """Open blocks `first` to `last` of a block log or JSON lines (plain, gzip or zstd), a folder of such files, a data folder, or "-".
+    """Open blocks `first` to `last` of a source: a block log or JSON lines (plain, gzip or zstd), a folder of such files, a data folder, or
+    "-" for stdin.
 
-    `chain` is the name of a chain, the path of a chain spec, or a spec. By default the first blocks determine it. The blocks are not
-    checked. Raises UnreadableBlocks, even during the iteration, and UnknownChain.
+    `chain` is the name of a chain, the path of a chain spec, or a spec. By default the chain is detected from the first blocks. The blocks
+    are not checked. Raises UnknownChain, and UnreadableBlocks, which can also occur during the iteration.
     """
     wire = Wire(chosen_chain(Path(path), chain))
     with as_data_errors():
@@ -217,7 +222,7 @@ def open_blocks(path: str | Path, chain: str | Path | ChainSpec | None = None, *
 
 
 def chosen_chain(path: Path, chain: str | Path | ChainSpec | None) -> ChainSpec:
-    """Return the chain spec with the name or path `chain`, or by default the spec that the blocks at `path` determine.
+    """Return the chain spec with the name or path `chain`. If `chain` is None, detect the chain from the blocks at `path`.
 
     Raises UnknownChain, including if the blocks belong to another chain, and UnreadableBlocks if the blocks are needed and can't be read.
     """

@@ -1,4 +1,4 @@
-"""State of a chain at or inside a block, for scripts and notebooks: its tables, and calls of its API."""
+"""The state of a chain after a block or inside one, for scripts and notebooks: its tables, and calls of its API."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -25,10 +25,10 @@ ASKED = frozenset({"state", "chain", "wire", "spec", "show", "service"})
 
 
 class ChainState:
-    """Read-only chain at one position: `number`, `id` and `time` of its head, `tables`, `call`.
+    """A chain at one position, read-only. `number`, `id` and `time` describe its head, `tables` are its tables, and `call` calls its API.
 
-    Inside a block (`transactions` isn't None), the head is the previous block, and the first `transactions` transactions of the block are
-    applied. `with` closes the files of blocks. Tables remain usable.
+    If the position is inside a block (`transactions` isn't None), the head is the previous block, and the first `transactions` transactions
+    of the block are applied. At the end of a `with` block the files of blocks are closed. The tables remain usable.
     """
 
     def __init__(self, cursor: DataCursor) -> None:
@@ -58,7 +58,7 @@ class ChainState:
 
     @property
     def transactions(self) -> int | None:
-        """The number of applied transactions of the block after the head, None between blocks."""
+        """The number of transactions that are applied of the block after the head. None if the position is not inside a block."""
         return None if self._chain.pool.position is None else len(self._chain.pending)
 
     @property
@@ -67,7 +67,7 @@ class ChainState:
         return state_digest(self._chain.state)
 
     def block(self, number: int) -> Block:
-        """Return a block up to the head. Raises BeyondEnd, including for an older block that isn't retained (docs/library.md)."""
+        """Return a block, at most the head. Raises BeyondEnd, also for an older block that is no longer available (docs/library.md)."""
         found = self._chain.block_by_number(number) if number > 0 else None
         if found is None:
             raise BeyondEnd(number, self.number)
@@ -76,7 +76,8 @@ class ChainState:
     def call(self, method: str, params: Any = ()) -> Any:
         """Call a method of the API at this position, for example `call("condenser_api.get_accounts", [["alice"]])`.
 
-        `params` is a list, or a dict by name. Methods that change the chain or need a node are not available. Raises CallRefused.
+        `params` is a list, or a dict of named parameters. Methods that change the chain or need a running node are not available. Raises
+        CallRefused.
         """
         if (known := METHODS.get(method)) is not None and not is_asking(known):
             raise CallRefused(method, {"code": DISPATCH_ERROR, "message": "it changes the chain, or needs a running node"})
@@ -103,7 +104,7 @@ class ChainState:
 
 
 class ChainAt(ChainState):
-    """A chain at or inside a block, from `chain_at`."""
+    """A chain after a block or inside one, as returned by `chain_at`."""
 
 
 def chain_at(
@@ -114,12 +115,12 @@ def chain_at(
     plugins: Iterable[str] | None = None,
     is_checked: bool = False,
 ) -> ChainAt:
-    """Return a chain after block `at` (0: at genesis), or for "100:2" after the first two transactions of block 100.
+    """Return a chain after block `at` (0: at genesis). If `at` is "100:2", return it after the first two transactions of block 100.
 
-    `path` and `chain` are as in `open_blocks`. A data folder's newest snapshot before `at` is used. `plugins` are names of plugins that
-    replace those of the chain's spec and add their tables and methods. With `is_checked`, signatures and authorities are also checked,
-    which is most of the work and leads to the same state. Raises BeyondEnd, RefusedBlock, UnreadableBlocks, UnknownChain and
-    InvalidPosition.
+    `path` and `chain` are as in `open_blocks`. If a data folder has snapshots before `at`, the newest of these is the start. `plugins` are
+    the names of plugins that replace those of the chain's spec; they add their tables and methods. With `is_checked`, signatures and
+    authorities are also checked, which takes most of the time and leads to the same state. Raises BeyondEnd, RefusedBlock,
+    UnreadableBlocks, UnknownChain and InvalidPosition.
     """
     # True is an int.
     point = None if isinstance(at, bool) else BlockPoint.parse(str(at))
@@ -143,7 +144,7 @@ def chain_at(
 
 
 def new_service(chain: Chain, plugins: tuple[str, ...]) -> Service:
-    """Return a service of the methods that only read the state of a chain. Its clock is the time of the head block."""
+    """Return a service with those methods that only read the state of a chain. Its clock shows the time of the head block."""
     return Service(
         [each for each in METHODS.values() if is_asking(each)],
         wire=chain.state.wire,

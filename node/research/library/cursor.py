@@ -1,4 +1,4 @@
-"""Cursor that applies the blocks of a source to a chain, starting at genesis or a snapshot. Raises the library's errors."""
+"""Cursor that applies the blocks of a source to a chain, starting at genesis or at a snapshot. Raises the library's errors."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -24,7 +24,7 @@ from state.protocol.transaction import SignedBlock
 class DataCursor:
     """A chain, and the blocks of a source after its head.
 
-    The chain starts at genesis, or at the newest snapshot of a data folder up to block `latest`. With `has_all`, applied blocks can be
+    The chain starts at genesis or, for a data folder, at its newest snapshot up to block `latest`. With `has_all`, applied blocks can be
     read again: from the block log if the source is one, else from memory.
     """
 
@@ -49,14 +49,14 @@ class DataCursor:
         self._cursor = ChainCursor(chain, source, skip_flags=Skip.NOTHING if is_checked else TRUST_OWN, signed=(1,))
 
     def blocks(self) -> Iterator[SignedBlock]:
-        """Yield the blocks after the head. Each must be applied before the next. Raises UnreadableBlocks."""
+        """Yield the blocks after the head. The caller must apply each block before reading the next. Raises UnreadableBlocks."""
         with as_data_errors():
             # Not `yield from`, which would close the source when this generator is closed.
             for block in self._cursor.blocks:  # noqa: UP028
                 yield block
 
     def apply(self, block: SignedBlock, transactions: int | None = None) -> None:
-        """Apply the block after the head, or only its first `transactions`. Raises RefusedBlock."""
+        """Apply the block after the head, or only its first `transactions` transactions. Raises RefusedBlock."""
         try:
             self._cursor.apply(block, transactions)
         except BlockRefused as error:
@@ -75,14 +75,14 @@ class DataCursor:
             raise BeyondEnd(number, props.head_block_number)
 
     def following(self) -> SignedBlock:
-        """Return the block after the head. Raises BeyondEnd."""
+        """Return the block after the head, without applying it. Raises BeyondEnd."""
         for block in self.blocks():
             return block
         head = self.chain.state.props.head_block_number
         raise BeyondEnd(head + 1, head)
 
     def stop(self) -> None:
-        """Close the source. Older blocks can still be read."""
+        """Close the source. Blocks that were applied can still be read."""
         self._cursor.close()
 
     def close(self) -> None:
@@ -92,6 +92,6 @@ class DataCursor:
 
 
 def require_unedited(path: Path) -> None:
-    """Raise DataError for a data folder with state edits, which are not in its blocks."""
+    """Raise DataError for a data folder with state edits, because these are not in its blocks."""
     if path.is_dir() and (path / EDITS_NAME).exists():
         raise DataError(f"{path}: the chain has state edits, so its blocks alone don't lead to its state. Start a node in the folder.")

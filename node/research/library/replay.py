@@ -1,4 +1,4 @@
-"""Replays a chain for a script, block by block, and yields the operations (including virtual ones) and row changes of each block."""
+"""Replays a chain for a script, block by block. Yields the operations (including virtual ones) and the row changes of each block."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -28,9 +28,10 @@ spelled_name = cache(field_name)
 
 
 class Change(Struct, frozen=True):
-    """Effect of a block on a row: the name of its `table`, its `id`, and values by field name before and after the block.
+    """Effect of a block on a row: the name of the `table`, the row's `id`, and field values before and after the block, keyed by field
+    name.
 
-    For a changed row, the values are the fields that differ. For a created row, `before` is empty and `after` contains all fields. For a
+    For a changed row, only the fields that differ are included. For a created row, `before` is empty and `after` contains all fields. For a
     removed row, `before` contains all fields and `after` is empty.
     """
 
@@ -42,7 +43,7 @@ class Change(Struct, frozen=True):
 
 
 class BlockStep(Struct, frozen=True):
-    """A block with its effects: all operations in the order in which they were applied, and the changed rows."""
+    """A block with its effects: all operations in the order in which they were applied, and the changes of rows."""
 
     block: Block
     operations: tuple[Operation, ...]
@@ -55,9 +56,9 @@ class BlockStep(Struct, frozen=True):
 
 
 class Replayed(ChainState):
-    """Iterable of block steps, returned by `replayed`. Between two steps, `tables` and `call` read the state after the block.
+    """Iterable of block steps, returned by `replayed`. Between two steps, `tables` and `call` read the state after the last block.
 
-    It can be iterated once. `with` or the end of the iteration closes the file.
+    It can be iterated over once. The file is closed when the iteration or a `with` block ends.
     """
 
     def __init__(self, cursor: DataCursor, first: int, last: int | None, has_changes: bool) -> None:
@@ -71,7 +72,7 @@ class Replayed(ChainState):
             yield BlockStep(Block(wire, block), *self._recorder.take())
 
     def collect(self, *kinds: str) -> dict[str, Any]:
-        """Replay to the end, and return the operations of these kinds, in order, as Arrow tables by kind.
+        """Replay to the end, and return the operations of these kinds in order, as one Arrow table for each kind.
 
         The columns are those of an export (docs/export.md). Needs pyarrow. Raises NotThere for an unknown kind, and MissingLibrary.
         """
@@ -108,7 +109,9 @@ class Replayed(ChainState):
 
 
 class BlockRecorder:
-    """Records the operations of a block as they are applied, and its row changes from the undo journal before the journal is truncated."""
+    """Records the operations of a block while they are applied, and the block's row changes. It reads these from the undo journal before
+    the journal is truncated.
+    """
 
     def __init__(self, chain: Chain, has_changes: bool) -> None:
         self._chain, self._has_changes = chain, has_changes
@@ -118,7 +121,7 @@ class BlockRecorder:
         self._block = SignedBlock()
 
     def begin(self) -> None:
-        """Register the listeners, as the first ones before a block and the last ones after it."""
+        """Register the listeners, so that the one before a block is called first and the one after a block is called last."""
         listeners = self._chain.state.listeners
         listeners.before_block.insert(0, self._before)
         listeners.watch_operations(self._on_operation)
@@ -144,7 +147,7 @@ class BlockRecorder:
 
 
 def change_of(spec: ChainSpec, change: journal.RowChange) -> Change:
-    """Convert a row change of the journal to a Change."""
+    """Convert a row change in the journal to a Change."""
     before, after = change.before, change.after
     if change.kind == journal.CREATED:
         before, after = {}, whole(change.row, after)
@@ -155,13 +158,13 @@ def change_of(spec: ChainSpec, change: journal.RowChange) -> Change:
 
 
 def whole(row: Row, values: dict[str, Any]) -> dict[str, Any]:
-    """Return all values of a row, given those that differ from the defaults of a new row."""
+    """Return all values of a created or removed row. `values` contains only those that differ from the defaults."""
     new = type(row)()
     return {name: values[name] if name in values else getattr(new, name) for name in new.__struct_fields__ if name != ID}
 
 
 def spelled(spec: ChainSpec, values: dict[str, Any]) -> dict[str, Any]:
-    """Return values by field names in the chain's spelling."""
+    """Return the same values, keyed by field names in the chain's spelling."""
     return {spelled_name(spec, name): value for name, value in values.items()}
 
 
@@ -175,11 +178,12 @@ def replayed(
     has_changes: bool = True,
     is_checked: bool = False,
 ) -> Replayed:
-    """Replay the blocks `first` to `last` of a source. Each BlockStep has the block, its operations with virtual ones, and changed rows.
+    """Replay the blocks `first` to `last` of a source. Each BlockStep contains a block, its operations (including virtual ones) and the
+    changed rows.
 
     `path` and `chain` are as in `open_blocks`. Blocks before `first` are applied without yielding a step, starting at a snapshot if there
-    is one. `plugins`, by name, add their tables. Without `has_changes`, rows are not compared, which is faster. Memory grows only with the
-    state, not with the number of blocks. Raises the errors of `chain_at`, most of them during the iteration.
+    is one. `plugins` are the names of plugins, which add their tables. Without `has_changes`, rows are not compared, which is faster.
+    Memory grows only with the state, not with the number of blocks. Raises the errors of `chain_at`, most of them during the iteration.
     """
     spec = chosen_chain(Path(path), chain)
     cursor = DataCursor(Path(path), spec, plugins, latest=first - 1, is_checked=is_checked, has_all=False)

@@ -1,4 +1,5 @@
-"""Read-only tables of a state for scripts: access by name, by index and row by row, as Arrow and as DataFrames.
+"""Read-only tables of a state for scripts. Rows are accessed by iteration, by id or with an index, and tables can be converted to Arrow or
+to DataFrames.
 
 A row is a frozen copy, made when it is read, without references into the state.
 """
@@ -23,10 +24,12 @@ from state.tables import State
 
 
 class RowView(Struct, frozen=True):
-    """Copy of a row's values from when it was read. Fields are attributes, for example `row.balance`, or `row.from_` for `from`."""
+    """Copy of a row, with the values that it had when it was read. Fields are attributes, for example `row.balance`, or `row.from_` for
+    `from`.
+    """
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the values by column name: `from`, not `from_`."""
+        """Return the values, keyed by column name (`from`, not `from_`)."""
         return {name.rstrip("_"): value for name, value in asdict(self).items()}
 
     if TYPE_CHECKING:  # the fields are those of the table
@@ -46,20 +49,20 @@ Copy = Callable[[Any], RowView]
 
 
 class UniqueView:
-    """A unique index, which finds a row by its key: `index["alice"]`, `index["alice", "permlink"]`."""
+    """A unique index, which finds the row that has a key: `index["alice"]`, `index["alice", "permlink"]`."""
 
     def __init__(self, name: str, fields: tuple[str, ...], index: UniqueIndex[Any] | OrderedIndex[Any], copy: Copy) -> None:
         self.name, self.fields = name, fields
         self._index, self._copy = index, copy
 
     def get(self, *key: Any) -> RowView | None:
-        """Return the row with a key, given as separate parts, or None."""
+        """Return the row with a key, or None. Each part of the key is an argument."""
         if len(key) != len(self.fields):
             raise NotThere(f"{self.name} finds rows by {', '.join(self.fields)}: {len(key)} of {len(self.fields)} were given")
         return self._found(self._index.get(*key))
 
     def __getitem__(self, key: Any) -> RowView:
-        """Return the row with a key, a tuple if it has several parts. Raises NotThere."""
+        """Return the row with a key, which is a tuple if it has several parts. Raises NotThere."""
         row = self.get(*(key if isinstance(key, tuple) else (key,)))
         if row is None:
             raise NotThere(f"{self.name} has no row {key!r}")
@@ -73,15 +76,15 @@ class UniqueView:
 
 
 class OrderedView(UniqueView):
-    """An ordered index. `fields` are the fields of its key. Only a unique index finds a row by its whole key.
+    """An ordered index. `fields` are the fields of its key. Only a unique index can find a row by its complete key.
 
-    A prefix contains the values of the first parts of the key, including descending ones.
+    A prefix contains the values of the first parts of the key, including those in descending order.
     """
 
     _index: OrderedIndex[Any]
 
     def get(self, *key: Any) -> RowView | None:
-        """Return the row with a key, given as separate parts, or None. Only unique indices support it."""
+        """Return the row with a key, or None. Each part of the key is an argument. Only unique indices support it."""
         if self._index.keys is None:
             raise NotThere(f"{self.name} isn't unique. Use .equal(...), .starting(...) or .before(...).")
         return super().get(*key)
@@ -96,11 +99,11 @@ class OrderedView(UniqueView):
         return map(self._copy, reversed(self._index))
 
     def first(self) -> RowView | None:
-        """Return the first row, or None."""
+        """Return the first row, or None for an empty table."""
         return self._found(self._index.first())
 
     def last(self) -> RowView | None:
-        """Return the last row, or None."""
+        """Return the last row, or None for an empty table."""
         return self._found(self._index.last())
 
     def equal(self, *prefix: Any) -> Iterator[RowView]:
@@ -108,32 +111,34 @@ class OrderedView(UniqueView):
         return map(self._copy, self._index.equal(*prefix))
 
     def starting(self, *prefix: Any) -> Iterator[RowView]:
-        """Yield the rows at or after a prefix."""
+        """Yield the rows from the first whose key starts with the prefix, or would come after it, to the end."""
         return map(self._copy, self._index.starting(*prefix))
 
     def after(self, *prefix: Any) -> Iterator[RowView]:
-        """Yield the rows after all rows with a prefix."""
+        """Yield the rows after the last one whose key starts with the prefix."""
         return map(self._copy, self._index.after(*prefix))
 
     def before(self, *prefix: Any) -> Iterator[RowView]:
-        """Yield the rows before a prefix in reverse order."""
+        """Yield the rows before the first one whose key starts with the prefix, in reverse order."""
         return map(self._copy, self._index.before(*prefix))
 
     def between(self, start: Any, stop: Any) -> Iterator[RowView]:
-        """Yield the rows at or after one prefix and before another."""
+        """Yield the rows from the prefix `start` on, up to but not including the prefix `stop`."""
         first, last = (each if isinstance(each, tuple) else (each,) for each in (start, stop))
         return map(self._copy, rows_between(self._index, first, last))
 
 
 def rows_between(index: OrderedIndex[Any], first: tuple[Any, ...], last: tuple[Any, ...]) -> Iterator[Any]:
-    """Yield the rows of an index at or after one prefix and before another."""
+    """Yield the rows of an index from the prefix `first` on, up to but not including the prefix `last`."""
     count = index.position(*last) - index.position(*first)
     for row, _ in zip(index.starting(*first), range(count)):  # noqa: B905 - the second one is shorter
         yield row
 
 
 class TableView:
-    """A table. Iteration is ordered by id. Read rows by key with `[...]`, or use an index, for example `accounts.by_name`."""
+    """A table. Iteration yields its rows ordered by id. `[...]` reads a row by its key, and indices are attributes, for example
+    `accounts.by_name`.
+    """
 
     def __init__(self, state: State, name: str, table: Table[Any]) -> None:
         self.name = name
@@ -181,11 +186,15 @@ class TableView:
             raise AttributeError(str(error)) from None
 
     def get(self, *key: Any) -> RowView | None:
-        """Return the row with a key, given as separate parts, or None. Uses the first unique index with as many fields."""
+        """Return the row with a key, or None. Each part of the key is an argument. The first unique index with that number of fields is
+        used.
+        """
         return self._unique(len(key)).get(*key)
 
     def __getitem__(self, key: Any) -> RowView:
-        """Return the row with a key, a tuple if it has several parts. Uses the first unique index with as many fields. Raises NotThere."""
+        """Return the row with a key, which is a tuple if it has several parts. The first unique index with that number of fields is used.
+        Raises NotThere.
+        """
         return self._unique(len(key) if isinstance(key, tuple) else 1)[key]
 
     def __contains__(self, key: Any) -> bool:
@@ -203,7 +212,9 @@ class TableView:
     # -------------------------------------------------------------- Arrow and pandas
 
     def batches(self) -> Iterator[Any]:
-        """Yield the rows, ordered by id, as Arrow record batches (columns: docs/export.md). Needs pyarrow. Raises MissingLibrary."""
+        """Yield the rows, ordered by id, as Arrow record batches with the columns of docs/export.md. Needs pyarrow. Raises
+        MissingLibrary.
+        """
         return iter(self._arrow().batches())
 
     def arrow(self) -> Any:
@@ -228,7 +239,7 @@ class TableView:
 
 
 def declarations(cls: type[Table[Any]]) -> Iterator[tuple[str, Unique | Ordered]]:
-    """Yield the indices that a class of tables declares, with their names."""
+    """Yield the name and the declaration of each index of a table class."""
     for base in reversed(cls.__mro__):
         for name, value in vars(base).items():
             if isinstance(value, Unique | Ordered):
@@ -236,7 +247,7 @@ def declarations(cls: type[Table[Any]]) -> Iterator[tuple[str, Unique | Ordered]
 
 
 class Tables(Mapping[str, TableView]):
-    """Tables of a state, keyed by name. Tables of plugins have the plugin's name as prefix."""
+    """Tables of a state, keyed by name. The names of plugins' tables begin with the plugin's name."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -261,7 +272,7 @@ class Tables(Mapping[str, TableView]):
 
 
 def extra(module: str, what: str) -> Any:
-    """Import and return an optional library. Raises MissingLibrary."""
+    """Import an optional library and return it. Raises MissingLibrary, which mentions that `what` needs it."""
     try:
         return load_extra(module, "data", what=what)
     except NodeError as error:

@@ -1,4 +1,4 @@
-"""Charts of a report, each declared once with its query, its columns and its form."""
+"""The charts of a report. Each is declared once, with its query, its columns and its form."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ Kind = Literal["line", "area", "steps-line", "steps", "bars", "candles"]
 
 
 class Series(Struct, frozen=True):
-    """A series of a chart: its label, its column (the first of four for candles), its kind and its axis."""
+    """A series of a chart: its label, its column (for candles the first of four), its kind and its axis."""
 
     label: str
     columns: tuple[str, ...]
@@ -17,12 +17,12 @@ class Series(Struct, frozen=True):
 
 
 class Chart(Struct, frozen=True, kw_only=True):
-    """A part of a report. `needs` are the views of its query. The first column of `query` is the x axis.
+    """A section of a report. `needs` are the views that its query reads. The first column of `query` is the x axis.
 
-    In the query, `{at}` stands for the last block, `{width}` for the blocks per period, `{fund}` for the column of the vesting fund.
-    `titles` are the column headings. Without `series`, the part is only a table. `is_by_block` means that the first column has blocks,
-    so a column with their times is added. `is_filled` adds rows of zeros for periods without a row. `is_spread` pivots the values of the
-    second column to columns, filled from the third.
+    In the query, `{at}` is replaced by the last block, `{width}` by the number of blocks per period, and `{fund}` by the column of the
+    vesting fund. `titles` are the column headings. Without `series`, the section is only a table. `is_by_block` means that the first column
+    contains block numbers, so a column with their times is added. `is_filled` adds rows of zeros for periods without a row. `is_spread`
+    pivots the table: each value of the second column becomes a column, filled with values of the third.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""HTML page of a report, with tables and a script that draws the charts. The file is self-contained and loads nothing."""
+"""HTML page of a report, with tables and a script that draws the charts. The file is self-contained, so that it loads nothing else."""
 
 from base64 import b64encode
 from decimal import Decimal
@@ -52,7 +52,7 @@ DETAILS = '<details class="small"><summary class="muted">Numbers</summary>{table
 
 
 def page(title: str, facts: list[tuple[str, str]], parts: list[ChartData], span: Span, foot: str) -> str:
-    """Return the HTML of a report. The same input gives the same text."""
+    """Return the HTML of a report. Equal input gives equal text."""
     script, style = script_text(), style_text()
     policy = POLICY.format(script=hash_of(script))
     drawn = {part.chart.key: drawing(part, span) for part in parts if is_drawn(part)}
@@ -70,12 +70,12 @@ def page(title: str, facts: list[tuple[str, str]], parts: list[ChartData], span:
 
 
 def is_drawn(part: ChartData) -> bool:
-    """Whether a part has a chart, which needs more than one row."""
+    """Whether a section has a chart, which needs more than one row."""
     return bool(part.series) and len(part.rows) > 1
 
 
 def part_text(part: ChartData) -> str:
-    """Return the HTML of a part."""
+    """Return the HTML of a section."""
     chart = part.chart
     if part.missing:
         body = f'<p class="note">Not in this export: {escape(part.missing)}.</p>'
@@ -89,7 +89,7 @@ def part_text(part: ChartData) -> str:
 
 
 def table(part: ChartData) -> str:
-    """Return the last SHOWN_MAX rows of a part as an HTML table."""
+    """Return the last SHOWN_MAX rows of a section as an HTML table."""
     head = "".join(f'<th scope="col"{css(part.rows[0][i])}>{escape(title)}</th>' for i, title in enumerate(part.titles))
     rows = ("".join(f"<td{css(value)}>{escape(text_of(value))}</td>" for value in row) for row in part.rows[-SHOWN_MAX:])
     body = "\n".join(f"<tr>{row}</tr>" for row in rows)
@@ -100,19 +100,19 @@ def table(part: ChartData) -> str:
 
 
 def css(value: Any) -> str:
-    """Return the class attribute of a table cell with this value."""
+    """Return the HTML class attribute for a table cell with this value."""
     return "" if isinstance(value, str) else ' class="number"'
 
 
 def text_of(value: Any) -> str:
-    """Return a value as text."""
+    """Format a value as text."""
     if value is None:
         return "–"
     return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int | Decimal) else f"{value:,.6f}"
 
 
 def drawing(part: ChartData, span: Span) -> dict[str, Any]:
-    """Return the properties of the explorer's Chart component for a part, with all its numbers."""
+    """Return the properties with which the explorer's Chart component draws a section, including all its numbers."""
     chart, places = part.chart, {title: i for i, title in enumerate(part.titles)}
     series = []
     for each in part.series:
@@ -136,7 +136,7 @@ def drawing(part: ChartData, span: Span) -> dict[str, Any]:
 
 
 def script_text() -> str:
-    """Return the script: the explorer's chart and its imports as one module, with the libraries as data URLs."""
+    """Return the page's script: the explorer's chart and its imports bundled into one module, with the libraries as data URLs."""
     sources = {PREFIX + path.relative_to(ROOT).as_posix(): path.read_text() for path in sorted((ROOT / "app").rglob("*.js"))}
     text = joined({**sources, MAIN: (HERE / "report.js").read_text()}, MAIN)
     for path in sorted((ROOT / "vendor").iterdir()):
@@ -153,7 +153,7 @@ def style_text() -> str:
 
 
 def data_url(path: Path) -> str:
-    """Return a file as a data URL."""
+    """Return the content of a file as a data URL."""
     return f"data:{TYPES[path.suffix]};base64,{b64encode(path.read_bytes()).decode()}"
 
 

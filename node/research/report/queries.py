@@ -1,4 +1,4 @@
-"""Queries an export for the data of a report."""
+"""Queries an export for the numbers of a report."""
 
 from collections import Counter
 from datetime import UTC, datetime
@@ -22,7 +22,9 @@ Row = tuple[Any, ...]
 
 
 class Span(Struct, frozen=True):
-    """Block range of a report, with the times of its first and last block in seconds since 1970, and the blocks per period."""
+    """The blocks that a report covers: the first and the last with their times in seconds since 1970, and the number of blocks per
+    period.
+    """
 
     first: int
     last: int
@@ -32,7 +34,7 @@ class Span(Struct, frozen=True):
 
 
 class ChartData(Struct, frozen=True):
-    """A chart with its numbers. `missing` lists the data that the export lacks."""
+    """A chart with its numbers. `missing` names the data that the chart needs and the export lacks."""
 
     chart: Chart
     titles: tuple[str, ...] = ()
@@ -42,7 +44,7 @@ class ChartData(Struct, frozen=True):
 
 
 def span_of(connection: Any, at: int | None) -> Span:
-    """Return the block range of a report. Raises NodeError if the export doesn't have it."""
+    """Return the range of blocks that a report covers, up to block `at` or the last. Raises NodeError if the export doesn't contain it."""
     query = "SELECT min(block), max(block), CAST(min(epoch(time)) AS BIGINT), CAST(max(epoch(time)) AS BIGINT) FROM blocks"
     first, last, _, _ = connection.execute(query).fetchone()
     if first is None:
@@ -83,7 +85,7 @@ def answers(connection: Any, manifest: Manifest, span: Span) -> list[ChartData]:
 
 
 def is_fund(name: str) -> bool:
-    """Whether a column is that of the vesting fund. Its name includes the chain's brand."""
+    """Whether a column contains the vesting fund. The column's name includes the chain's brand."""
     return name.startswith(FUND) and not name.endswith("_symbol")
 
 
@@ -107,14 +109,14 @@ def _answered(connection: Any, chart: Chart, views: set[str], span: Span, fund: 
 
 
 def filled(rows: list[Row], span: Span, columns: int) -> list[Row]:
-    """Return the rows of all periods, with zeros for periods without a row."""
+    """Return one row for each period, with zeros for periods that have no row."""
     known = {row[0]: row for row in rows}
     first = (span.first - 1) // span.width * span.width + 1
     return [known.get(period, (period, *(0,) * (columns - 1))) for period in range(first, span.last + 1, span.width)]
 
 
 def timed(connection: Any, rows: list[Row]) -> list[Row]:
-    """Insert the time of the block in each row's first column as its second column, None for an unknown block."""
+    """Insert a second column with the times of the blocks in the first column. The time of an unknown block is None."""
     numbers = ", ".join(str(row[0]) for row in rows) or "0"
     found = connection.execute(f"SELECT block, CAST(epoch(time) AS BIGINT) FROM blocks WHERE block IN ({numbers})").fetchall()
     times = {number: time_text(seconds) for number, seconds in found}
@@ -122,7 +124,9 @@ def timed(connection: Any, rows: list[Row]) -> list[Row]:
 
 
 def spread(rows: list[Row]) -> tuple[list[str], list[Row]]:
-    """Pivot rows of (block, name, count) to one row per block. Return the column titles, the most frequent names, and the rows."""
+    """Pivot rows of (block, name, count) to one row per block. Return the titles of the new columns (the most frequent names, and one for
+    the others) and the rows.
+    """
     sums = Counter[str]()
     for _, name, count in rows:
         sums[name] += count
@@ -136,5 +140,5 @@ def spread(rows: list[Row]) -> tuple[list[str], list[Row]]:
 
 
 def number(value: Any) -> float | int | None:
-    """Return a value as a number for a chart, or None."""
+    """Convert a value to a number for a chart. Return None if it has no value."""
     return float(value) if isinstance(value, Decimal) else value if isinstance(value, int | float) else None

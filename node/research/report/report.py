@@ -1,4 +1,4 @@
-"""Writes a report of an export, or of blocks, which are exported first."""
+"""Writes a report of an export. A report of blocks exports them first."""
 
 import gc
 import tempfile
@@ -29,7 +29,7 @@ CHUNK_BLOCKS = 100_000
 def report(source: Path, spec: ChainSpec | None, to: Path, *, at: int | None, skip_flags: int = Skip.NOTHING, workers: int = 0) -> int:
     """Write a report of an export, or of a file or folder of blocks. Return the exit status of the process. Raises NodeError.
 
-    `spec` is the chain's spec. It can be None for an export, since its manifest identifies the chain.
+    `spec` is the chain's spec. It can be None for an export, since the export's manifest identifies the chain.
     """
     with exported(source, spec, to, at, skip_flags, workers) as (folder, status):
         if status:
@@ -60,7 +60,9 @@ def report(source: Path, spec: ChainSpec | None, to: Path, *, at: int | None, sk
 
 @contextmanager
 def exported(source: Path, spec: ChainSpec | None, to: Path, at: int | None, skip_flags: int, workers: int) -> Iterator[tuple[Path, int]]:
-    """Yield the folder of an export of the source, and the exit status of the export. A temporary export is removed afterwards."""
+    """Export the source if it isn't an export. Yield the folder of the export, and the exit status of exporting. A temporary export is
+    removed at the end of the `with` block.
+    """
     if is_export(source):
         found = read_manifest(source).chain
         if spec is not None and spec.chain_id.hex() != found.chain_id:
@@ -95,7 +97,7 @@ def is_export(source: Path) -> bool:
 
 
 def last_of(source: Path, spec: ChainSpec) -> int:
-    """Return the number of the last block of a file or folder. It is 0 for a missing file and for a pipe, which can be read only once."""
+    """Return the number of the last block of a file or folder. Return 0 for a missing file, and for a pipe, which can be read only once."""
     if is_pipe(source) or not source.exists():
         return 0
     with closing(open_source(source, Wire(spec))) as blocks:
@@ -103,7 +105,7 @@ def last_of(source: Path, spec: ChainSpec) -> int:
 
 
 def folder_of(to: Path) -> Path:
-    """Return the folder of the report's file. Raises NodeError if it doesn't exist."""
+    """Return the folder that will contain the report's file. Raises NodeError if it doesn't exist."""
     if not to.parent.is_dir():
         raise NodeError(f"--to {to}: there is no folder {to.parent}")
     return to.parent

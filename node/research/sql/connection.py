@@ -24,9 +24,9 @@ EXPLAIN = re.compile(r"\s*explain\s*(analyze\b|\([^)]*\))?", re.IGNORECASE)
 
 
 def open_export(folder: Path, *, memory: str = MEMORY, threads: int | None = None, temporary: Path | None = None) -> Any:
-    """Return a connection to an in-memory DuckDB with the views and macros of an export. Raises NodeError.
+    """Return a connection to an in-memory DuckDB that has the views and macros of an export. Raises NodeError.
 
-    Data beyond the limit `memory` is spilled to the folder `temporary`. Without a folder, the query fails.
+    If a query needs more than `memory`, DuckDB spills data to the folder `temporary`. Without that folder, the query fails.
     """
     manifest = read_manifest(folder)
     found = list(sources(manifest))
@@ -51,7 +51,7 @@ def open_export(folder: Path, *, memory: str = MEMORY, threads: int | None = Non
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of an export that SQL can read. Raises NodeError."""
+    """Return the manifest of an export. Raises NodeError if SQL can't read the export."""
     manifest = load(folder, SystemDisk())
     if manifest is None:
         raise NodeError(f"{folder} has no {NAME}. Give the folder of an export, made by bin/coind export.")
@@ -63,7 +63,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def require_inside(folder: Path, found: Iterable[Source]) -> None:
-    """Raise NodeError if a file is a symbolic link to a path outside of the export's folder."""
+    """Raise NodeError if one of the files is a symbolic link to a path outside of the export's folder."""
     for path in {path for source in found for path in source.paths}:
         try:
             is_inside = (folder / path).resolve().is_relative_to(folder)
@@ -74,7 +74,7 @@ def require_inside(folder: Path, found: Iterable[Source]) -> None:
 
 
 def close_in(connection: Any, paths: list[str]) -> None:
-    """Allow a connection to read only these files, and prevent changes of this setting."""
+    """Restrict a connection to reading these files, and lock its configuration."""
     listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
     connection.execute(f"SET allowed_paths = [{listed}]")
     connection.execute("SET enable_external_access = false")
@@ -82,7 +82,7 @@ def close_in(connection: Any, paths: list[str]) -> None:
 
 
 def statements(connection: Any, text: str) -> list[Any]:
-    """Parse the statements in a string. Raises duckdb.Error for invalid syntax, NodeError for a disallowed statement."""
+    """Parse the SQL statements in a string. Raises duckdb.Error for invalid syntax, and NodeError for a statement that isn't allowed."""
     found = connection.extract_statements(text)
     for statement in found:
         require_harmless(connection, statement)
@@ -101,12 +101,12 @@ def require_harmless(connection: Any, statement: Any) -> None:
 
 
 def limit_of(memory: str) -> str:
-    """Check a memory limit for DuckDB and return it. Raises NodeError."""
+    """Return a memory limit in DuckDB's syntax if it is valid. Raises NodeError."""
     if not SETTING.fullmatch(memory.strip()):
         raise NodeError(f"--memory {memory!r} is not an amount of memory. Expected, for example, 4GB, 500MB or 50%.")
     return memory.strip()
 
 
 def first_line(error: Exception) -> str:
-    """Return the message of a DuckDB error without the query."""
+    """Return the message of a DuckDB error without the lines that quote the query."""
     return str(error).partition("\n")[0]

@@ -1,13 +1,15 @@
-"""SQL macros for queries, each declared once with its body for DuckDB, and another for Spark if that differs.
+"""SQL macros for queries. Each is declared once with its body for DuckDB; if Spark needs another body, that is declared too.
 
-Amounts are exact: integers in the smallest unit, or decimals for display. Only reputations are floating-point.
+Amounts are exact: integers in the smallest unit, or decimals for display. Only reputations are floating-point numbers.
 """
 
 from msgspec import Struct
 
 
 class Macro(Struct, frozen=True):
-    """A macro: its parameters with their types, return type, help and body. `spark` is the body for Spark if it differs."""
+    """A macro: its parameters with their types, its return type, help text and body. `spark` is the body for Spark if Spark needs another
+    one.
+    """
 
     name: str
     parameters: dict[str, str]
@@ -18,7 +20,7 @@ class Macro(Struct, frozen=True):
 
     @property
     def signature(self) -> str:
-        """The name with its parameters."""
+        """The name with the parameters in parentheses."""
         return f"{self.name}({', '.join(self.parameters)})"
 
 

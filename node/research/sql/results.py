@@ -1,4 +1,4 @@
-"""Prints query results: a table on a terminal, aligned text elsewhere, CSV or JSON."""
+"""Prints query results: as a table on a terminal, as aligned text elsewhere, or as CSV or JSON."""
 
 import csv
 import json
@@ -17,7 +17,7 @@ NUMBERS = ("int", "uint", "decimal", "double", "float")
 
 
 def write_answer(reader: Any, form: Form, rows_max: int = ROWS_MAX) -> None:
-    """Print the rows of an Arrow reader. A table has at most `rows_max` rows (0: all), and a final line if there are more."""
+    """Print the rows of an Arrow reader. A table has at most `rows_max` rows (0: all). If there are more, a last line says so."""
     names = list(reader.schema.names)
     rows = rows_of(reader)
     if form == "json":
@@ -37,7 +37,7 @@ def rows_of(reader: Any) -> Iterator[Any]:
 
 
 def write_rows(schema: Any, rows: Iterator[Any], rows_max: int) -> None:
-    """Print rows as a table."""
+    """Print up to `rows_max` rows as a table (0: all)."""
     columns = [f"{'>' if str(field.type).startswith(NUMBERS) else WHOLE}{field.name}" for field in schema]
     shown: list[list[str]] = []
     for row in rows:
@@ -50,7 +50,7 @@ def write_rows(schema: Any, rows: Iterator[Any], rows_max: int) -> None:
 
 
 def write_json_rows(names: list[str], rows: Iterator[Any]) -> None:
-    """Print rows as a JSON array of objects, one per line. Decimals are strings."""
+    """Print rows as a JSON array of objects, with one object per line. Decimals become strings."""
     separator = "[\n"
     for row in rows:
         sys.stdout.write(separator + json.dumps(dict(zip(names, map(plain, row), strict=True))))
@@ -59,7 +59,7 @@ def write_json_rows(names: list[str], rows: Iterator[Any]) -> None:
 
 
 def cell(value: Any) -> str:
-    """Format a value as text: empty for null, JSON for lists, maps and structs."""
+    """Format a value as text. A null is empty; lists, maps and structs are JSON."""
     value = plain(value)
     if value is None:
         return ""
@@ -67,7 +67,7 @@ def cell(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value for JSON: decimals with a fraction and times become strings."""
+    """Convert a value for JSON. Times, and decimals with a fraction, become strings."""
     match value:
         case Decimal():
             return int(value) if value.as_tuple().exponent == 0 else f"{value:f}"

@@ -1,4 +1,4 @@
-"""Prompt for queries. A statement can span several lines. An error or Ctrl-C ends the query, not the prompt."""
+"""Prompt for queries. A statement can span several lines. An error or Ctrl-C ends the query, but not the prompt."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -48,7 +48,7 @@ def answer_one(connection: Any, query: str, form: Form, rows_max: int) -> None:
 
 
 class Shell:
-    """The prompt. `read` returns the next line of input, and raises EOFError at the end and KeyboardInterrupt at Ctrl-C."""
+    """The prompt. `read` returns the next line of input. It raises EOFError at the end of the input and KeyboardInterrupt at Ctrl-C."""
 
     def __init__(self, connection: Any, form: Form = "table", rows_max: int = ROWS_MAX, read: Callable[[str], str] = input) -> None:
         self._connection, self._form, self._rows_max, self._read = connection, form, rows_max, read
@@ -111,7 +111,7 @@ class Shell:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a string ends with a semicolon outside of quotes and comments."""
+    """Whether a string contains a complete statement: it ends with a semicolon outside of quotes and comments."""
     bare = text.rstrip()
     return bare.endswith(";") and not bare.count("'") % 2 and not bare.count('"') % 2 and "--" not in bare.splitlines()[-1]
 
@@ -123,7 +123,7 @@ def say_lines(text: str) -> None:
 
 
 def complete_names(connection: Any) -> None:
-    """Set up readline to complete the names of views, columns and macros, if readline is available."""
+    """Set up readline, if it is available, to complete the names of views, columns and macros."""
     try:
         import readline
     except ImportError:

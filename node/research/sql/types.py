@@ -1,4 +1,4 @@
-"""Translates the column types of an export's manifest to the types of an SQL engine."""
+"""Translates the column types in an export's manifest to the types of an SQL engine."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,9 @@ MEMBER = re.compile("[a-z0-9_]+")
 
 
 class Dialect(Struct, frozen=True):
-    """Syntax of an engine's types. `between` separates the name and the type of a struct's member, `brackets` enclose structs and maps."""
+    """Syntax of an engine's types. `between` separates the name and the type of a struct's field; `brackets` enclose the parts of structs
+    and maps.
+    """
 
     plain: dict[str, str]
     many: str
@@ -35,7 +37,7 @@ SPARK = Dialect(
 
 
 def sql_type(text: str, dialect: Dialect) -> str:
-    """Translate an Arrow type, given as text, to a dialect. Raises NodeError for a type that exports don't have."""
+    """Translate an Arrow type, given as text, to an SQL dialect. Raises NodeError for a type that exports don't use."""
     if text in dialect.plain:
         return dialect.plain[text]
     head, _, rest = text.partition("<")
@@ -60,7 +62,7 @@ def unknown(text: str) -> NodeError:
 
 
 def parts(text: str) -> Iterator[str]:
-    """Split a string at the commas outside of brackets."""
+    """Split a string at the commas that are outside of brackets."""
     depth, start = 0, 0
     for index, letter in enumerate(text):
         depth += (letter in "<([") - (letter in ">)]")

@@ -27,7 +27,7 @@ PRICE_TABLE = "global_properties"
 
 
 class Source(Struct, frozen=True):
-    """Source of a view: its columns with their types in the manifest, and its files relative to the export's folder."""
+    """What a view is made of: its columns with their types in the manifest, and its files, relative to the export's folder."""
 
     name: str
     columns: dict[str, str]
@@ -53,12 +53,12 @@ def sources(manifest: Manifest) -> Iterator[Source]:
 
 
 def block_of(path: str) -> int:
-    """Return the number of the block after which a chunk of a table was written."""
+    """Return the number of the block whose state a chunk of a table contains. It is part of the chunk's path."""
     return int(path.rsplit("/", 2)[1].removeprefix(f"{FOLDER_AT}="))
 
 
 def view(source: Source, folder: Path) -> str:
-    """Return the statement that creates the view of a source in DuckDB."""
+    """Return the DuckDB statement that creates the view of a source."""
     if not source.paths:
         return f"CREATE VIEW {quoted(source.name)} AS {without_rows(source, DUCKDB)}"
     files = ", ".join(text(str(folder / path)) for path in source.paths)
@@ -67,19 +67,19 @@ def view(source: Source, folder: Path) -> str:
 
 
 def columns_of(source: Source) -> str:
-    """Return the select list of a view over its files. The folder `at=...` becomes a column."""
+    """Return the select list of a view that reads files. The number in the folder name `at=...` becomes a column."""
     return ", ".join([*([f"{quoted(FOLDER_AT)} AS {AT}"] if source.has_at else []), *map(quoted, source.columns)])
 
 
 def without_rows(source: Source, dialect: Dialect) -> str:
-    """Return a query that has a source's columns but no rows."""
+    """Return a query that has the columns of a source but no rows."""
     typed = {**({AT: "int64"} if source.has_at else {}), **source.columns}
     columns = ", ".join(f"CAST(NULL AS {sql_type(of, dialect)}) AS {quoted(name)}" for name, of in typed.items())
     return f"SELECT {columns} WHERE false"
 
 
 def derived(manifest: Manifest, found: list[Source]) -> Iterator[tuple[str, str]]:
-    """Yield the names and queries of the views that are built on other views, in portable SQL."""
+    """Yield the names and queries of the views that are built on other views. The queries use SQL that DuckDB and Spark understand."""
     chain, ranges = manifest.chain, manifest.ranges
     first, last = (ranges[0].first, ranges[-1].last) if ranges else (0, 0)
     facts = {
@@ -99,7 +99,7 @@ def derived(manifest: Manifest, found: list[Source]) -> Iterator[tuple[str, str]
 
 
 def vesting_prices(by_name: dict[str, Source]) -> str:
-    """Return the query for the prices of VESTS, from exported global properties or else from payouts of power-downs."""
+    """Return the query for the prices of VESTS. It reads exported global properties or, without them, payouts of power-downs."""
     if properties := by_name.get(PRICE_TABLE):
         coin = next(name for name in properties.columns if name.startswith("total_vesting_fund_") and not name.endswith("_symbol"))
         return f"SELECT {AT}, {coin} AS coin, total_vesting_shares AS vests FROM {PRICE_TABLE}{ALL_ROWS} WHERE total_vesting_shares > 0"
