@@ -1,6 +1,6 @@
 -- Largest net receivers of COIN
 -- The ten accounts with the largest difference between the COIN that they received and sent by transfers.
--- Note: only transfers count, although rewards, power-ups, trades and savings also move funds.
+-- Note: the query only counts transfers. Accounts also receive and spend COIN through rewards, power-ups, trades and savings.
 WITH moves AS (
     SELECT "to" AS account, amount FROM transfer JOIN chain ON amount_symbol = chain.coin
     UNION ALL

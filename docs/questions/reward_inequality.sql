@@ -1,6 +1,6 @@
 -- Inequality of author rewards
 -- The Gini coefficient of the payouts per author: 0 if all get the same, 1 if one gets everything.
--- Note: only authors with a payout count. The payout is in SBD at the current price, for authors, beneficiaries and curators together.
+-- Note: only authors with a payout count. A payout includes the shares of the author, the beneficiaries and the curators, converted to SBD at the price at that time.
 WITH rewards AS (
     SELECT author, sum(payout) AS reward FROM comment_reward GROUP BY author
 ), ranked AS (
