@@ -1,7 +1,7 @@
 """Static checks shared by operations, each with its message and condition in one place.
 
-A condition is the reference's source expression. In a refusal it precedes the text. Source: operations.md §2.3, §2.4; wire-format.md §4.1,
-§4.2.
+A condition is the reference's source expression. In a refusal it precedes the text.
+Source: operations.md §2.3, §2.4; wire-format.md §4.1, §4.2.
 """
 
 from __future__ import annotations

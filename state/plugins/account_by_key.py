@@ -23,7 +23,7 @@ NO_KEYS: Keys = frozenset()
 
 
 class KeyReference(Row):
-    """A key and the accounts that have it, at least one, in ascending order."""
+    """A key, and the accounts that use it in an authority (at least one), in ascending order."""
 
     key: bytes = b""
     accounts: tuple[str, ...] = ()
@@ -38,8 +38,8 @@ class KeyReferences(Table[KeyReference]):
 class AccountByKey:
     """The plugin's data: the table of keys, and the keys of an account before the operation that is being applied.
 
-    An operation sets a whole authority, not a difference. So one listener stores the keys before the operation, and another compares them
-    with the keys after it.
+    An operation sets a whole authority, not a difference. One listener therefore stores the keys before the operation, and another one
+    compares them with the keys after it.
     """
 
     def __init__(self, state: State) -> None:
@@ -47,7 +47,7 @@ class AccountByKey:
         self._before = NO_KEYS
 
     def add(self, key: bytes, account: str) -> None:
-        """Add an account to a key, unless the key already has it."""
+        """Add an account to the accounts of a key, unless it is already one of them."""
         row = self.references.by_key.get(key)
         if row is None:
             self.references.insert(KeyReference(key=key, accounts=(account,)))
@@ -55,7 +55,7 @@ class AccountByKey:
             self.references.modify(row, accounts=tuple(sorted((*row.accounts, account))))
 
     def remove(self, key: bytes, account: str) -> None:
-        """Remove an account from a key. Remove the row if that was its last account."""
+        """Remove an account from the accounts of a key. Remove the row if that was its last account."""
         row = self.references.by_key.get(key)
         if row is not None and account in row.accounts:
             others = tuple(name for name in row.accounts if name != account)
@@ -74,14 +74,14 @@ class AccountByKey:
         self._before = NO_KEYS if row is None else keys_of(row)
 
     def forget(self, state: State, operation: Any) -> None:
-        """Store an empty set of keys before an operation that creates an account, since all its keys will be new.
+        """Store an empty set of keys before an operation that creates an account, since all keys of the account will be new.
 
-        A proof of work can also be for an existing account. Adding its keys again has no effect.
+        A proof of work can also be for an existing account. Adding the keys of that account again has no effect.
         """
         self._before = NO_KEYS
 
     def compare(self, state: State, operation: Any) -> None:
-        """Update the table after an operation changed the authorities of the account."""
+        """Update the table after an operation has changed the authorities of the account."""
         self.compare_keys(state, owner_of(operation))
 
     def compare_keys(self, state: State, name: str) -> None:
@@ -113,7 +113,7 @@ def references(state: State, key: bytes) -> tuple[str, ...]:
 
 
 def install(state: State) -> AccountByKey:
-    """Create the table, add the accounts of the chain spec, which no operation creates, and register listeners."""
+    """Create the table, add the accounts of the chain spec (which no operation creates), and register listeners."""
     kept = AccountByKey(state)
     for account in state.spec.genesis.accounts:
         for key in sorted(keys_of(state.authority(account.name))):

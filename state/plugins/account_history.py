@@ -25,15 +25,15 @@ RETAINED_SECONDS = 30 * DAY_SECONDS
 FIRST_SEQUENCE = 1
 BLOCK_SHIFT = 32
 SPENT_SHARE = 8
-# These operations impact the treasury, whose name depends on the chain. `Operation.impacted` doesn't have access to the chain.
+# These operations impact the treasury, whose name depends on the chain. `Operation.impacted` doesn't know the chain.
 OF_TREASURY: tuple[type[ProposalPay | SpsFund], ...] = (ProposalPay, SpsFund)
 
 
 class AccountHistory:
     """The plugin's data: all records, their indices by account, and the position of each transaction.
 
-    Block numbers of records ascend, so a block is found by bisection. As on the reference, all records are retained, and the newest entries
-    of each account. Memory grows with the chain.
+    Block numbers of records ascend, so a block is found by bisection. As on the reference, all records and the newest entries of each
+    account are retained. Memory grows with the chain.
     """
 
     def __init__(self, state: State) -> None:
@@ -46,14 +46,20 @@ class AccountHistory:
         self._take_back, self._put_back, self._forget = self._unenter, self._undrop, self._forget_transactions
 
     def record_of_treasury(self, state: State, operation: ProposalPay | SpsFund) -> None:
-        """Record an operation that impacts the treasury, before it is applied, under the name that the treasury has on this chain."""
+        """Record an operation that impacts the treasury, under the name that the treasury has on this chain.
+
+        Called before it is applied.
+        """
         accounts = {state.spec.treasury}
         if isinstance(operation, ProposalPay):
             accounts.add(operation.receiver)
         self.record(state, operation, accounts)
 
     def record(self, state: State, operation: Operation, impacted: set[str] | None = None) -> None:
-        """Record an operation, before it is applied, for all accounts that it impacts. Ignore it if it impacts none."""
+        """Record an operation for all accounts that it impacts, before it is applied.
+
+        An operation that impacts no account is not recorded.
+        """
         accounts = operation.impacted() if impacted is None else impacted
         if not accounts:
             return
@@ -63,7 +69,8 @@ class AccountHistory:
             try:
                 entries = by_name[account]
             except KeyError:
-                # Share the string of the account's row, if there is one. The operation's string would stay in memory only for this.
+                # Share the string of the account's row, if there is one. Otherwise the operation's string would stay in memory only for
+                # this entry.
                 row = self._names(account)
                 entries = by_name[account if row is None else row.name] = array(operation_log.INDEX)
             entries.append(index)
@@ -98,7 +105,7 @@ class AccountHistory:
         self.recorded.begin_block(block)
 
     def end_block(self, state: State, block: SignedBlock) -> None:
-        """Index the transactions of a block, after the block was applied. It isn't called for a refused block."""
+        """Index the transactions of a block after the block was applied. This isn't called for a refused block."""
         self.recorded.block = operation_log.NO_BLOCK
         if block.transactions:
             first = block.number << BLOCK_SHIFT
@@ -114,7 +121,10 @@ class AccountHistory:
 
 
 def history(state: State, account: str, start: int, limit: int) -> list[tuple[int, operation_log.OperationRecord]]:
-    """Return the newest `limit` entries of an account up to number `start` (negative: up to the newest), ascending, with their numbers."""
+    """Return the newest `limit` entries of an account up to number `start`, in ascending order, with their numbers.
+
+    A negative `start` means the newest entry.
+    """
     kept = ACCOUNT_HISTORY.of(state)
     first, entries = kept.accounts.get(account)
     first += FIRST_SEQUENCE
@@ -124,10 +134,10 @@ def history(state: State, account: str, start: int, limit: int) -> list[tuple[in
 
 
 def operations_in_block(state: State, number: int, only_virtual: bool = False) -> list[operation_log.OperationRecord]:
-    """Return the operations of a block by transaction, real ones before the virtual ones they caused, then the virtual ones of the block
-    itself.
+    """Return the operations of a block: those of its transactions first, then the virtual operations of the block itself.
 
-    Operations of pending transactions are listed under the head block, as on the reference.
+    Within a transaction, real operations precede the virtual ones that they caused. Operations of pending transactions are listed under the
+    head block, as on the reference.
     """
     recorded = ACCOUNT_HISTORY.of(state).recorded
     found = range(position(recorded, number), position(recorded, number + 1))
@@ -136,10 +146,10 @@ def operations_in_block(state: State, number: int, only_virtual: bool = False) -
 
 
 def virtual_operations(state: State, begin: int, end: int, enough: int) -> tuple[list[operation_log.OperationRecord], int]:
-    """Return the virtual operations of the blocks from `begin` to before `end`, and the number of the next block that has any, or 0.
+    """Return the virtual operations of the blocks from `begin` to before `end`, and the number of the next block with any, or 0.
 
-    The result ends early after the block that brings it to `enough` operations. It excludes operations of pending transactions, since a
-    caller that reads block after block would get them again with their block.
+    The result ends after the block with which it contains at least `enough` operations. It excludes operations of pending transactions.
+    Otherwise a caller that reads block after block would get them a second time with their block.
     """
     recorded = ACCOUNT_HISTORY.of(state).recorded
     read, found = recorded.reader(), list[operation_log.OperationRecord]()
@@ -184,7 +194,7 @@ def dropped(recorded: operation_log.OperationLog, entries: "array[int]") -> int:
 
 
 def position(recorded: operation_log.OperationLog, block: int) -> int:
-    """Return the index of the first record of a block, or the index at which it would be inserted."""
+    """Return the index of the first record of a block. If the block has no record, this is the index where one would be inserted."""
     return bisect_left(range(len(recorded)), block, key=recorded.block_at)
 
 

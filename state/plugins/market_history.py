@@ -48,7 +48,8 @@ class BucketSide(NamedTuple):
 class Bucket(Row):
     """Trades of a period of `seconds` that starts at `open`.
 
-    `symbol` is the other symbol of the newest trade. Trades of COIN for different symbols share a bucket, as on the reference.
+    `symbol` is the symbol that was traded for COIN in the newest trade. Trades of COIN for different symbols share a bucket, as on the
+    reference.
     """
 
     open: int = 0
@@ -59,7 +60,9 @@ class Bucket(Row):
 
 
 class Buckets(Table[Bucket]):
-    """Periods with trades. When a trade is added to an existing bucket, buckets of its size older than 5,760 periods are dropped."""
+    """The buckets of all periods with trades. When a trade is added to an existing bucket, buckets of its size older than 5,760 periods are
+    dropped.
+    """
 
     by_open = Ordered("seconds", "open", unique=True)
 
@@ -76,9 +79,9 @@ class VolumeTotals(Table[BucketVolume]):
 
 
 class MarketHistory:
-    """The plugin's data: all trades by time, the buckets and their volume totals. Trades grow with the chain, as on the reference.
+    """The plugin's data: all trades by time, the buckets and their volume totals. As on the reference, the trades grow with the chain.
 
-    The totals are updated with each bucket, so that `get_volume` doesn't add up 5,760 buckets.
+    The totals are updated with each bucket, so that `get_volume` doesn't have to add up 5,760 buckets.
     """
 
     def __init__(self, state: State) -> None:
@@ -105,7 +108,7 @@ class MarketHistory:
                 self._open_bucket(now - now % seconds, seconds, coin.amount, other)
             else:
                 self._add_to_bucket(bucket, coin.amount, other)
-                # Only here, as on the reference: a market with few trades keeps old buckets for longer.
+                # Old buckets are dropped only here, as on the reference. A market with few trades therefore keeps them for longer.
                 self._drop_buckets(seconds, now - seconds * BUCKETS_PER_SIZE)
 
     def _open_bucket(self, start: int, seconds: int, coin: int, other: Asset) -> None:
@@ -115,7 +118,7 @@ class MarketHistory:
         self._keep(seconds, coin, amount)
 
     def _add_to_bucket(self, bucket: Bucket, coin: int, other: Asset) -> None:
-        """Set the close of a bucket to a trade, and its high or low if the trade's price exceeds them.
+        """Set the closing price of a bucket to that of a trade, and its high or low if the trade's price exceeds it.
 
         The price is the amount paid for one COIN. Cross products compare two prices without a division.
         """
@@ -132,9 +135,10 @@ class MarketHistory:
         self._keep(bucket.seconds, coin, amount)
 
     def _add_in_steps(self, bucket: Bucket, coin: int, other: Asset) -> None:
-        """Add a trade that leads to a volume of 2^63 or to a price with a side of 0.
+        """Add a trade that leads to a volume of 2^63, or to a price with a side of 0.
 
-        Raises: Refused at that step. The steps before it remain in effect, and the longer buckets don't get the trade, as on the reference.
+        Raises: Refused at the step that fails. The steps before it remain in effect, and the longer buckets don't get the trade, as on the
+        reference.
         """
         amount, change = other.amount, self.buckets.modify
         change(bucket, symbol=other.symbol)
@@ -183,7 +187,7 @@ def last_day(state: State) -> tuple[Bucket, Bucket] | None:
 def volume(state: State) -> tuple[int, int]:
     """Return the volume of all retained buckets of the shortest size: COIN and the other side, in the smallest unit.
 
-    In a busy market they cover 24 hours. As on the reference, which ignores the times of buckets, the volume of a quiet market
+    In a busy market these buckets cover 24 hours. As on the reference, which ignores the times of buckets, the volume of a quiet market
     includes older trades.
     """
     sums = MARKET_HISTORY.of(state).kept
@@ -205,7 +209,7 @@ def recent_trades(state: State, limit: int) -> list[Trade]:
 
 
 def orders(state: State, base: int, quote: int, limit: int) -> list[LimitOrder]:
-    """Return the first `limit` orders that sell `base`, best price in `quote` first. Orders for other symbols can follow."""
+    """Return the first `limit` orders that sell `base`, best price in `quote` first. Orders that ask for other symbols can follow."""
     following = state.limit_orders.by_price.starting((-base, -quote))
     return list(islice(takewhile(lambda order: order.sell_price.base.symbol == base, following), limit))
 
@@ -230,7 +234,7 @@ def require_price(coin: int, other: int) -> int:
 
 
 def with_trade(side: BucketSide, amount: int, is_high: bool, is_low: bool) -> BucketSide:
-    """Return the side of a bucket after adding a trade."""
+    """Return one side of a bucket after a trade is added."""
     return BucketSide(amount if is_high else side.high, amount if is_low else side.low, side.open, amount, side.volume + amount)
 
 
@@ -240,7 +244,7 @@ def parts(state: State, kept: MarketHistory) -> dict[str, SnapshotPart]:
 
 
 def restored(kept: MarketHistory) -> None:
-    """Look up the row of volume totals."""
+    """Set the reference to the row of volume totals again, after the tables are restored."""
     kept.kept = next(iter(kept._sums))
 
 

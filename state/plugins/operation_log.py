@@ -1,7 +1,8 @@
 """Log of applied operations with their positions in the chain, stored as bytes for the plugin `account_history`.
 
-The record of an operation in a block contains its position, from which the operation is read. A virtual operation is in no block, so its
-packed bytes are stored. A record takes 27 bytes, and a virtual operation its packed size in addition; objects took several hundred.
+The record of an operation in a block contains its position, and the operation is read from there. A virtual operation is in no block, so
+its packed bytes are stored. A record takes 27 bytes, and for a virtual operation its packed size in addition. Objects took several hundred
+bytes.
 """
 
 import sys
@@ -34,9 +35,9 @@ NUMBER, SIZE = Layout("<I"), Layout("<I")
 ROW_OF, SIZE_OF = ROW.pack, SIZE.pack  # bound once, since each operation calls them
 TIME_AT, KIND_AT = 4, 18
 
-# Kinds of records, which define the location of the operation. IN_BLOCK: the number of bytes from the start of the operation's transaction
-# to the end of the block. VIRTUAL: the offset of its size, which its bytes follow. OF_TRANSACTION: the offset of a transaction id, followed
-# by the size and the bytes of the virtual operation. HELD, for an operation of a pending transaction: its index in `held`.
+# Kinds of records, which define the meaning of the location. IN_BLOCK: the number of bytes from the start of the operation's transaction to
+# the end of the block. VIRTUAL: the offset of the operation's size, which its bytes follow. OF_TRANSACTION: the offset of a transaction id,
+# followed by the size and the bytes of the virtual operation. HELD, for an operation of a pending transaction: its index in `held`.
 IN_BLOCK, VIRTUAL, OF_TRANSACTION, HELD = range(4)
 NO_BLOCK = -1
 
@@ -56,8 +57,8 @@ class OperationRecord(Struct, frozen=True, gc=False):
 class OperationLog:
     """All recorded operations, by ascending block number.
 
-    `block` is the number of the block that is being applied, NO_BLOCK between blocks. `left` contains, for each of its transactions, the
-    number of bytes from the start of the transaction to the end of the block.
+    `block` is the number of the block that is being applied, NO_BLOCK between blocks. `left` contains, for each transaction of that block,
+    the number of bytes from the start of the transaction to the end of the block.
     """
 
     def __init__(self, state: State) -> None:
@@ -113,7 +114,7 @@ class OperationLog:
         del rows[start:]
 
     def block_at(self, index: int) -> int:
-        """Return the number of the block of a record."""
+        """Return the block number of a record."""
         found: int = NUMBER.unpack_from(self.rows, index * ROW_BYTES)[0]
         return found
 
@@ -168,7 +169,7 @@ assert NONE.itemsize == 4
 
 
 class AccountOperationIndex(BackgroundLoadable):
-    """Indices of the records of each account, oldest first. `firsts` holds the number of dropped older ones, for accounts that have any."""
+    """Indices of the records of each account, oldest first. For accounts with dropped older entries, `firsts` contains their number."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, array[int]] = {}
@@ -186,7 +187,7 @@ class AccountOperationIndex(BackgroundLoadable):
             del self.by_name[account]
 
     def drop_front(self, account: str, count: int) -> None:
-        """Drop the `count` oldest entries. The numbers of the others don't change."""
+        """Drop the `count` oldest entries. The numbers of the other entries don't change."""
         del self.by_name[account][:count]
         self.firsts[account] = self.firsts.get(account, 0) + count
 
@@ -210,7 +211,7 @@ class OperationLogPart:
         self._state, self._recorded = state, recorded
 
     def dump(self) -> Iterator[bytes]:
-        """See Part."""
+        """Implement `SnapshotPart.dump`."""
         recorded, pack = self._recorded, self._state.wire.codecs.packer(OPERATION)
         held = [(trx_id, pack(operation)) for trx_id, operation in recorded.held]
         yield msgpack.encode((len(recorded.rows), len(recorded.virtual), held))
@@ -219,7 +220,7 @@ class OperationLogPart:
                 yield bytes(data[begin : begin + CHUNK_BYTES])
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """See Part."""
+        """Implement `SnapshotPart.read`."""
         unpack = self._state.wire.codecs.unpack
         try:
             rows_size, virtual_size, packed = _HEAD.decode(next(chunks, b""))
@@ -241,7 +242,7 @@ class OperationLogPart:
         return install
 
     def copying(self) -> Copying:
-        """See Part."""
+        """Implement `SnapshotPart.copying`."""
         recorded = self._recorded
         rows, virtual, held = bytes(recorded.rows), bytes(recorded.virtual), recorded.held.copy()
         yield
@@ -253,7 +254,7 @@ class OperationLogPart:
         return put_back
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
-        """See Part."""
+        """Implement `SnapshotPart.entries`."""
         recorded = self._recorded
         names = ("block", "time", "trx_in_block", "op_in_trx", "virtual_op", "kind", "place")
         for index, row in enumerate(ROW.iter_unpack(recorded.rows)):
@@ -266,7 +267,7 @@ class OperationLogPart:
 def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
     """Raise CorruptData unless virtual and held operations match the records one to one, in order.
 
-    Records of operations in blocks are checked when they are read. A million records take 0.2 s.
+    Records of operations in blocks are checked when they are read. A check of a million records takes 0.2 s.
     """
     size_of, end = SIZE.unpack_from, len(virtual)
     at = seen = 0
@@ -288,7 +289,7 @@ def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
 
 
 class AccountOperationIndexPart:
-    """Snapshot part of the entries of all accounts. It loads in the background."""
+    """Snapshot part that contains the entries of all accounts. After a start they are loaded in the background."""
 
     schema = "indices of operations by account"
 
@@ -296,7 +297,7 @@ class AccountOperationIndexPart:
         self._entries, self._recorded, self._read_mode = entries, recorded, read_mode
 
     def dump(self) -> Iterator[bytes]:
-        """See Part."""
+        """Implement `SnapshotPart.dump`."""
         names = list(self._entries.by_name)
         for begin in range(0, len(names), ACCOUNTS_PER_CHUNK):
             some = names[begin : begin + ACCOUNTS_PER_CHUNK]
@@ -305,7 +306,7 @@ class AccountOperationIndexPart:
             yield msgpack.encode((some, [first for first, _ in found], [len(entries) for _, entries in found], data))
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """See Part."""
+        """Implement `SnapshotPart.read`."""
         return lambda: BackgroundLoad((self._entries,), self._restoring(chunks), self._read_mode)
 
     def _restoring(self, chunks: Iterator[bytes]) -> Iterator[None]:
@@ -335,7 +336,7 @@ class AccountOperationIndexPart:
             yield
 
     def copying(self) -> Copying:
-        """See Part."""
+        """Implement `SnapshotPart.copying`."""
         entries = self._entries
         firsts, kept = entries.firsts.copy(), entries.by_name.copy()
         for place, (name, each) in enumerate(kept.items(), 1):
@@ -350,7 +351,7 @@ class AccountOperationIndexPart:
         return put_back
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
-        """See Part."""
+        """Implement `SnapshotPart.entries`."""
         for name in self._entries.by_name:
             first, entries = self._entries.get(name)
             yield name, {"first": str(first), "entries": str(entries.tolist())}

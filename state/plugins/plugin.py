@@ -17,8 +17,8 @@ class Plugin(Struct, Generic[Data], frozen=True):
     """A plugin, generic in the type of its data: `FOLLOW: Plugin[FollowIndex]`.
 
     `name` is its name in chain specs, `--enable` and `--disable`. `install(state)` creates its tables on a state at genesis, registers its
-    listeners and returns its data, an instance of `keeps`. `serves` names the groups of RPC methods that need this plugin; methods of
-    condenser_api that read it declare that one by one.
+    listeners and returns its data, an instance of `keeps`. `serves` names the groups of RPC methods that need this plugin. A method of
+    condenser_api that reads the plugin declares this individually.
 
     `uses` are plugins whose data it reads if they are enabled. It also works without them; no plugin requires another. They precede it in
     the registry, so that they are installed first.
@@ -28,7 +28,7 @@ class Plugin(Struct, Generic[Data], frozen=True):
     block, and values set by the installation. `on_restored(data)` is called after the parts are restored, and after the chain has returned
     to a savepoint in memory.
 
-    `warm_up_reads(state, data)` returns the incremental reads of a node after its start, so that the first client needn't wait.
+    `warm_up_reads(state, data)` returns incremental reads, which a node makes after its start so that the first client needn't wait.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Plugin(Struct, Generic[Data], frozen=True):
         parts: list[SnapshotPart] = []
 
         def keeping() -> Copying:
-            # Created once, since that reads declarations, and only on demand, since few chains need them.
+            # Created once, because that reads declarations, and only on demand, because few chains need them.
             if not parts:
                 parts.extend(self.parts(state, kept).values())
             put_back = []
@@ -88,7 +88,7 @@ class Plugin(Struct, Generic[Data], frozen=True):
 def bound(listener: Callable[[State, Data, Event], None], kept: Data) -> Callable[[State, Event], None]:
     """Return a listener of (state, event) that calls `listener(state, kept, event)`.
 
-    If the listeners used `Plugin.of` instead, the modules with the rules would import the declaration, which imports them.
+    If listeners called `Plugin.of` instead, the modules with the rules would import the plugin's declaration, which imports them.
     """
 
     def call(state: State, event: Event) -> None:

@@ -1,4 +1,4 @@
-"""All plugins, and `enable`, which installs some of them. A new plugin needs a line here."""
+"""All plugins, and `enable`, which installs some of them. Add a new plugin to the list below."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,7 +15,8 @@ from state.plugins.tags.plugin import TAGS
 from state.plugins.transaction_status import TRANSACTION_STATUS
 from state.tables import State
 
-# In order of installation, in which listeners run. `follow` takes over the table of `reputation`, and `communities` reads both.
+# In order of installation, which is also the order of their listeners. `follow` uses the table of `reputation`, and `communities` reads
+# both.
 DECLARED: tuple[Plugin[Any], ...] = (
     ACCOUNT_BY_KEY,
     ACCOUNT_HISTORY,
@@ -34,7 +35,7 @@ assert all(used in DECLARED[:place] for place, plugin in enumerate(DECLARED) for
 def enable(state: State, names: Iterable[str]) -> None:
     """Install the named plugins on a state at genesis, in the order of the registry.
 
-    Other names are ignored: a chain spec also enables optional groups of RPC methods, which have no data. node/specs/plugins.py
+    Names of other things are ignored: a chain spec also enables optional groups of RPC methods, which have no data. node/specs/plugins.py
     refuses unknown names.
     """
     wanted = set(names)

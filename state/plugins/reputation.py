@@ -57,8 +57,8 @@ def account_reputations(state: State, reputations: Reputations, start: str, limi
 def take_back(state: State, reputations: Reputations, operation: Vote) -> None:
     """Undo the effect of an existing vote before the vote changes, if the voter's reputation allows that effect.
 
-    The current reputations are used, not those at the time of the vote, as on the reference. So the effect becomes permanent if the voter's
-    reputation has fallen below zero, or a downvoter's to the author's or less, since the vote.
+    As on the reference, this depends on the current reputations, not on those at the time of the vote. If the voter's reputation has since
+    fallen below zero, or a downvoter's to the author's or less, the effect becomes permanent.
     """
     author = reputations.by_account.get(operation.author)
     if author is None:
@@ -101,7 +101,7 @@ def count(state: State, reputations: Reputations, operation: Vote) -> None:
 
 
 def vote_of(state: State, operation: Vote) -> CommentVote | None:
-    """Return the voter's vote on a comment, or None if there is none or the comment is paid out."""
+    """Return the voter's vote on a comment. Return None if there is none or if the comment is paid out."""
     comment: Comment | None = find_comment(state, operation.author, operation.permlink)
     if comment is None or payout_time(state, comment) == TIME_MAX:
         return None

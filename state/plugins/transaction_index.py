@@ -1,8 +1,8 @@
 """Index from transaction id to position in the chain, about 32 bytes per transaction, with its snapshot part.
 
-In a dict a transaction takes 160 bytes. Here its record is appended to one of 256 buckets, chosen by the first byte of its id, and found by
-a linear search: 20 µs with a million transactions, 2 ms with a hundred million. More buckets would make appending slower. A client that
-generates transaction ids with the same first byte fills one bucket; a search then takes 5 ms per million of them.
+In a dict a transaction takes 160 bytes. Here its record is appended to one of 256 buckets, chosen by the first byte of its id. A linear
+search finds it, which takes 20 µs with a million transactions and 2 ms with a hundred million. More buckets would make appending slower. A
+client that generates transaction ids with the same first byte fills one bucket; a search then takes 5 ms per million of them.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ BUCKETS_PER_CHUNK = 16
 
 
 class TransactionIndex:
-    """Position (a number) of each transaction id, in order of arrival. Undo removes the newest entry."""
+    """The position (a number) of each transaction id, in order of arrival. Undo removes the newest entry."""
 
     def __init__(self) -> None:
         self.buckets = [bytearray() for _ in range(BUCKETS)]
@@ -81,7 +81,7 @@ class TransactionIndex:
 
 
 class TransactionIndexPart:
-    """Snapshot part of the positions of all transactions."""
+    """Snapshot part that contains the positions of all transactions."""
 
     schema = "places of transactions by the first byte of their ids"
 
@@ -89,14 +89,14 @@ class TransactionIndexPart:
         self._index = index
 
     def dump(self) -> Iterator[bytes]:
-        """See Part."""
+        """Implement `SnapshotPart.dump`."""
         buckets = self._index.buckets
         for begin in range(0, BUCKETS, BUCKETS_PER_CHUNK):
             some = buckets[begin : begin + BUCKETS_PER_CHUNK]
             yield msgpack.encode((list(map(len, some)), b"".join(some)))
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """See Part."""
+        """Implement `SnapshotPart.read`."""
         buckets: list[bytes] = []
         for chunk in chunks:
             sizes, data = decoded(tuple[list[int], bytes], chunk)
@@ -111,7 +111,7 @@ class TransactionIndexPart:
         return lambda: self._put(buckets)
 
     def copying(self) -> Copying:
-        """See Part."""
+        """Implement `SnapshotPart.copying`."""
         copies = []
         for bucket in self._index.buckets:
             copies.append(bytes(bucket))
@@ -119,7 +119,7 @@ class TransactionIndexPart:
         return lambda: self._put(copies)
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
-        """See Part."""
+        """Implement `SnapshotPart.entries`."""
         return ((trx_id, {"value": str(position)}) for trx_id, position in self._index)
 
     def _put(self, buckets: list[bytes]) -> None:

@@ -15,8 +15,8 @@ from state.store.serializers import DictPart, SnapshotPart
 from state.tables import State
 
 BLOCK_DEPTH = 64_000
-# A block can include a transaction until it expires. With an hour of blocks beyond the depth, a transaction that expires within the
-# depth and is not found is in no block.
+# A block can include a transaction until it expires. An hour of additional blocks is retained beyond the depth. A transaction that expires
+# within the depth and is not found is therefore in no block.
 MARGIN = COIN_MAX_TIME_UNTIL_EXPIRATION // COIN_BLOCK_INTERVAL
 
 
@@ -33,9 +33,9 @@ class Status(StrEnum):
 
 
 class TransactionStatus:
-    """The plugin's data: the block numbers of the transactions of the last `depth` blocks, their ids joined by block, and pending ids.
+    """The plugin's data: block number by id for the transactions of the last `depth` blocks, their ids joined by block, and pending ids.
 
-    It writes its own undo records, since a table row per transaction would cost several times the memory.
+    The plugin writes its own undo records, since a table row per transaction would cost several times the memory.
     """
 
     def __init__(self, state: State) -> None:
@@ -54,7 +54,9 @@ class TransactionStatus:
         return max(1, state.props.head_block_number - self.depth + 1)
 
     def begin(self, state: State, block: SignedBlock) -> None:
-        """Mark that a block is being applied. `place` adds the block's transactions at its end. Undoing a refused block clears the mark."""
+        """Mark that a block is being applied. When it has been applied, `place` adds its transactions. Undoing a refused block clears the
+        mark.
+        """
         self._is_in_block = True
         self._record((self._undo_begin, None, None))
 
@@ -65,7 +67,7 @@ class TransactionStatus:
             self._record((self._undo_enter, trx.id, None))
 
     def place(self, state: State, block: SignedBlock) -> None:
-        """Add the transactions of an applied block, and drop those of the block that is now below `depth`."""
+        """Add the transactions of an applied block, and drop those of the block that is now older than `depth`."""
         self._is_in_block = False
         number = block.number
         if block.transactions:
@@ -104,7 +106,7 @@ def find_transaction(state: State, trx_id: bytes, expiration: int | None, time_o
     """Return the status of a transaction, and the number of its block if it is in one.
 
     The status of an unknown transaction is derived from its `expiration` (seconds), if the caller passes it: either a block can still
-    include the transaction, or it is in no block, because it would be known otherwise. `time_of_block` returns the time of a block of the
+    include the transaction, or it is in no block, because otherwise it would be known. `time_of_block` returns the time of a block on the
     main branch.
     """
     kept = TRANSACTION_STATUS.of(state)

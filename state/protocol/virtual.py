@@ -1,7 +1,7 @@
 """Virtual operations, which report the effects of the chain's rules.
 
-Their tags are those of a chain with SMT operations. Sources: wire-format.md §4.7; operations.md §18; impacted accounts:
-block-processing.md §7.2.
+Their tags are those of a chain with SMT operations.
+Sources: wire-format.md §4.7; operations.md §18; impacted accounts: block-processing.md §7.2.
 """
 
 from __future__ import annotations

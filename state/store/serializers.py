@@ -66,11 +66,11 @@ class TablePart:
 
     @property
     def schema(self) -> str:
-        """See Part."""
+        """Implement `SnapshotPart.schema`."""
         return schema(self._table.ROW, self._special)
 
     def dump(self) -> Iterator[bytes]:
-        """See Part."""
+        """Implement `SnapshotPart.dump`."""
         table = self._table
         rows = list(table)
         yield msgpack.encode((table.next_id, len(rows)))
@@ -80,7 +80,7 @@ class TablePart:
             yield msgpack.encode((_IDS.pack([row.id for row in piece]), len(piece), self._structs.pack(piece)))
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """See Part. A table that loads in the background decodes its rows later."""
+        """Implement `SnapshotPart.read`. A table that loads in the background decodes its rows later."""
         next_id, count = decoded(tuple[int, int], next(chunks, b""))
         orders = decoded(_ORDERS, next(chunks, b""))
         if self._is_loaded_later and count > ROWS_PER_CHUNK:
@@ -114,11 +114,11 @@ class TablePart:
             raise CorruptData(f"{total} rows instead of {count}")
 
     def copying(self) -> Copying:
-        """See Part."""
+        """Implement `SnapshotPart.copying`."""
         return self._table.copying()
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
-        """See Part."""
+        """Implement `SnapshotPart.entries`."""
         yield "next id", {"value": str(self._table.next_id)}
         for row in self._table:
             yield row.id, {field: repr(getattr(row, field)) for field in row.__struct_fields__}
@@ -134,24 +134,24 @@ class ListsPart:
 
     @property
     def schema(self) -> str:
-        """See Part."""
+        """Implement `SnapshotPart.schema`."""
         return f"lists of {schema(self._types[0])}: {schema(self._types[1])}"
 
     def dump(self) -> Iterator[bytes]:
-        """See Part."""
+        """Implement `SnapshotPart.dump`."""
         yield from dump_lists(self._lists, self._keys, self._values)
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """See Part."""
+        """Implement `SnapshotPart.read`."""
         found = read_lists(chunks, self._keys, self._values.unpack)
         return lambda: self._lists.restore(found)
 
     def copying(self) -> Copying:
-        """See Part."""
+        """Implement `SnapshotPart.copying`."""
         return self._lists.copying()
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
-        """See Part."""
+        """Implement `SnapshotPart.entries`."""
         for key in self._lists:
             history = self._lists.get(key)
             yield key, {str(number): repr(value) for number, value in enumerate(history, history.first)}
@@ -167,16 +167,16 @@ class DictPart:
 
     @property
     def schema(self) -> str:
-        """See Part."""
+        """Implement `SnapshotPart.schema`."""
         return f"dict of {schema(self._types[0])}: {schema(self._types[1])}"
 
     def dump(self) -> Iterator[bytes]:
-        """See Part."""
+        """Implement `SnapshotPart.dump`."""
         keys, values = list(self._kept), list(self._kept.values())
         yield msgpack.encode((len(keys), self._keys.pack(keys), self._values.pack(values)))
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """See Part."""
+        """Implement `SnapshotPart.read`."""
         count, keys, values = decoded(tuple[int, bytes, bytes], next(chunks, b""))
         if count > len(keys):  # Keys are distinct, so each takes at least a byte.
             raise CorruptData(f"{count} keys in {len(keys)} bytes")
@@ -192,7 +192,7 @@ class DictPart:
         return install
 
     def copying(self) -> Copying:
-        """See Part."""
+        """Implement `SnapshotPart.copying`."""
         kept = self._kept.copy()
         yield
 
@@ -203,7 +203,7 @@ class DictPart:
         return put_back
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
-        """See Part."""
+        """Implement `SnapshotPart.entries`."""
         return ((key, {"value": repr(value)}) for key, value in self._kept.items())
 
 

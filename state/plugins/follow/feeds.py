@@ -1,8 +1,8 @@
 """Blogs and feeds: lists of numbered posts, one blog and one feed per account.
 
-A blog is a table with a row per post. Most entries of this plugin are in feeds, one per post and follower. So a feed is a list of (number,
-comment id), and only reblogged posts also have rows. A deleted post is removed from blogs. In feeds its entry remains, and reads skip it.
-Source: block-processing.md §7.4; rpc-api.md §6.4.
+A blog is a table with a row per post. Feeds contain most entries of this plugin, one per post and follower. A feed is therefore a list of
+(number, comment id), and only reblogged posts also have rows. A deleted post is removed from blogs. Its entries remain in feeds, and reads
+skip them. Source: block-processing.md §7.4; rpc-api.md §6.4.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from state.protocol.constants import TIME_MAX
 from state.store import AppendLists, Journal, Ordered, Row, Table, Unique
 from state.tables.content import Comments
 
-# Before an entry is added, entries whose number is further below its number are pruned. So a list holds up to 501.
+# Adding an entry removes the entries whose number is smaller by more than this. A list therefore has at most 501 entries.
 FEED_SIZE_MAX = 500
 
 Place = tuple[int, int]
@@ -35,8 +35,8 @@ class BlogEntry(Row):
 class BlogEntries(Table[BlogEntry]):
     """The entries of all blogs. A blog is pruned when its account posts, not when it reblogs.
 
-    Only reblogs are indexed by comment, since a key with an entry takes 190 bytes. Most entries are own posts, which `Blogs.find` finds
-    by number.
+    Only reblogs are indexed by comment, because a key with one entry takes 190 bytes. Most entries are an account's own posts, which
+    `Blogs.find` finds by number.
     """
 
     by_number = Unique("account", "number")
@@ -118,9 +118,9 @@ class Blogs:
     def _own(self, account: str, comment: int) -> BlogEntry | None:
         """Return the entry of a post in the blog of its author, or None for a post of another account.
 
-        Entries are in order of time, own posts by creation. So the search from the newest entry stops at the first one older than the post,
-        and takes one step for a new post, the common case. It never takes more than FEED_SIZE_MAX steps, for any number of reblogs after
-        the post: pruning left each own post within FEED_SIZE_MAX of the oldest entry when it was added.
+        Entries are in order of time, own posts by creation. The search from the newest entry therefore stops at the first one older than
+        the post. For a new post, the common case, this takes one step. It never takes more than FEED_SIZE_MAX steps, whatever the number of
+        reblogs after the post, because pruning left each own post within FEED_SIZE_MAX of the oldest entry when it was added.
         """
         post, span = self._comments.get(comment), self.spans.by_account.get(account)
         if post is None or post.author != account or span is None:
@@ -134,7 +134,7 @@ class Blogs:
         return None
 
     def _next(self, entry: BlogEntry, step: int) -> int:
-        """Return the nearest used number above (step 1) or below (-1) a removed entry. There must be one."""
+        """Return the nearest used number above (`step` 1) or below (-1) a removed entry. The caller ensures that there is one."""
         number = entry.number + step
         while self.entries.by_number.get(entry.account, number) is None:
             number += step
@@ -142,7 +142,9 @@ class Blogs:
 
 
 class FeedReblog(Row):
-    """Reblogs of a post in a feed. `first_by` is the account whose reblog added the post to the feed, "" if the post's author added it."""
+    """Reblogs of a post in a feed. `first_by` is the account whose reblog added the post to the feed, or "" if it was added when it was
+    written.
+    """
 
     account: str = ""
     comment: int = 0
@@ -158,7 +160,7 @@ class FeedReblogs(Table[FeedReblog]):
 
 
 class FeedEntry(Struct, frozen=True):
-    """A post in a feed. `first_reblogged_by` is "" if its author added it."""
+    """A post in a feed. `first_reblogged_by` is the account whose reblog added it, or "" if it was added when it was written."""
 
     number: int
     comment: int
@@ -168,7 +170,7 @@ class FeedEntry(Struct, frozen=True):
 
 
 class Feeds:
-    """A post in a feed. `first_reblogged_by` is "" if the post's author added it."""
+    """The feeds of all accounts, as lists of numbered comment ids, and the rows of reblogged posts."""
 
     def __init__(self, journal: Journal, comments: Comments) -> None:
         self.places: AppendLists[str, Place] = AppendLists(journal)
@@ -188,7 +190,8 @@ class Feeds:
     def reblog(self, account: str, comment: int, by: str, when: int) -> None:
         """Add a reblog to a feed, which can already contain the post.
 
-        The feed is pruned first even if it contains the post. If that removes the post itself, this reblog is lost, as on the reference.
+        The feed is pruned first, even if it contains the post. If pruning removes the post itself, this reblog is lost, as on the
+        reference.
         """
         held = self.holds(account, comment)
         if not held:
@@ -200,14 +203,14 @@ class Feeds:
         if row is not None:
             self.reblogged.modify(row, by=(*row.by, by))
         elif self.holds(account, comment):
-            # The first reblog of a post that its author added.
+            # This is the first reblog of a post that was added to the feed when its author wrote it.
             self.reblogged.insert(FeedReblog(account=account, comment=comment, by=(by,)))
 
     def holds(self, account: str, comment: int) -> bool:
         """Whether a post is in a feed.
 
-        A reblogged post has a row. Otherwise its author added it at its creation. Entries are in order of time, so the search reads few of
-        them, and only the newest for a new post, the common case.
+        A reblogged post has a row. Any other post was added when its author created it. Entries are in order of time, so the search reads
+        few of them, and only the newest one for a new post, the common case.
         """
         if self.reblogged.by_comment.get(comment, account) is not None:
             return True
@@ -223,7 +226,10 @@ class Feeds:
         return False
 
     def _first_since(self, account: str, time: int) -> int:
-        """Return the position of the first entry that was added at `time` or later, or of a deleted post directly before it."""
+        """Return the position of the first entry that was added at `time` or later.
+
+        It can also be the position of a deleted post directly before that entry.
+        """
         places = self.places.get(account)
         low, high = 0, len(places)
         middle = high - 1
@@ -240,7 +246,7 @@ class Feeds:
         return low
 
     def forget(self, comment: int) -> None:
-        """Remove the reblogs of a post before it is deleted. Its entries remain, and reads skip them."""
+        """Remove the reblogs of a post before it is deleted. Its entries remain in the feeds, and reads skip them."""
         for row in list(self.reblogged.by_comment.equal(comment)):
             self.reblogged.remove(row)
 

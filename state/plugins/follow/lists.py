@@ -13,7 +13,10 @@ GUESTS_MAX = 2000
 
 
 def followers(state: State, account: str, start: str, what: int) -> Iterator[Follow]:
-    """Yield the relations to an account that have a bit of `what` (0: all, including ended ones), by follower name from `start` on."""
+    """Yield the relations of other accounts to an account, ordered by follower name, from `start` on.
+
+    Only relations with at least one bit of `what` are included; 0 includes all, even ended ones.
+    """
     for row in FOLLOW.of(state).follows.by_following.starting(account, start):
         if row.following != account:
             return
@@ -22,7 +25,10 @@ def followers(state: State, account: str, start: str, what: int) -> Iterator[Fol
 
 
 def followed(state: State, account: str, start: str, what: int) -> Iterator[Follow]:
-    """Yield the relations of an account that have a bit of `what` (0: all, including ended ones), by followed name from `start` on."""
+    """Yield the relations of an account to other accounts, ordered by the followed account's name, from `start` on.
+
+    Only relations with at least one bit of `what` are included; 0 includes all, even ended ones.
+    """
     for row in FOLLOW.of(state).follows.by_follower.starting(account, start):
         if row.follower != account:
             return
@@ -37,7 +43,7 @@ def follow_count(state: State, account: str) -> tuple[int, int]:
 
 
 def has_relation(state: State, account: str, other: str, what: int) -> bool:
-    """Whether an account's relation to another account has a bit of `what`. Always False if the plugin isn't enabled."""
+    """Whether an account's relation to another account has at least one bit of `what`. Always False if the plugin isn't enabled."""
     kept = FOLLOW.find(state)
     row = None if kept is None else kept.follows.by_pair.get(account, other)
     return row is not None and bool(row.what & what)
@@ -54,6 +60,6 @@ def blog_authors(state: State, account: str) -> list[BlogAuthor]:
 
 
 def known_reputations(state: State) -> Reputations | None:
-    """Return the reputations of `follow` or `reputation`, one table if both are enabled, or None if neither is."""
+    """Return the table of reputations, which the plugins `follow` and `reputation` share, or None if neither is enabled."""
     kept = FOLLOW.find(state)
     return REPUTATION.find(state) if kept is None else kept.reputations

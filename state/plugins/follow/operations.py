@@ -15,7 +15,7 @@ from state.protocol.values.convert import to_text
 
 
 class FollowOperation(Struct, frozen=True):
-    """Change of the relation to an account: `blog` in `what` follows it, `ignore` ignores it, and an empty list ends the relation."""
+    """Change of one account's relation to another: `blog` in `what` follows, `ignore` ignores, and an empty list ends the relation."""
 
     TAG = 0
 
@@ -57,7 +57,7 @@ Inner = FollowOperation | ReblogOperation
 CLASSES = (FollowOperation, ReblogOperation)
 SHORT_NAMES = {"follow": 0, "reblog": 1}
 NAMES = {"follow_operation": 0, "reblog_operation": 1}
-# Created once, since codecs cache converters by kind for their whole lifetime.
+# Created once, since codecs cache the converters of each kind object for their whole lifetime.
 InnerKind = Variant(("follow_operation", FollowOperation), ("reblog_operation", ReblogOperation))
 INNER_OPERATIONS = Many(InnerKind)
 
@@ -76,7 +76,7 @@ def read_operations(codecs: Codecs, operation: CustomJson | CustomBinary) -> tup
 
 
 def read_bare(codecs: Codecs, operation: CustomJson) -> tuple[Inner, ...]:
-    """Return the follow operation whose fields are the whole payload, or nothing if the payload has another form or is invalid."""
+    """Return the follow operation whose fields are the whole payload. Return no operation if the payload has another form or is invalid."""
     if not operation.json.lstrip(" \t\r\n").startswith("{"):
         return ()
     try:
@@ -98,7 +98,7 @@ def packed_operations(codecs: Codecs, data: bytes) -> tuple[Inner, ...]:
 
 
 def json_operations(codecs: Codecs, text: str) -> tuple[Inner, ...]:
-    """Parse a list of operations, or a single operation, from JSON text. Only a list has an array as its first element."""
+    """Parse a list of operations, or a single operation, from JSON text. Only for a list, the first element is an array."""
     value = jsontext.read(text)
     many = type(value) is list and value and type(value[0]) is list
     return tuple([json_operation(codecs, item) for item in (value if many else (value,))])
@@ -107,8 +107,8 @@ def json_operations(codecs: Codecs, text: str) -> tuple[Inner, ...]:
 def json_operation(codecs: Codecs, value: Any) -> Inner:
     """Parse one operation: an array of short name or number and fields, or an object with type and value.
 
-    As in the reference's static variant, an array with fewer than two elements is an empty follow operation, and elements after the second
-    are ignored.
+    As in the reference's static variant, an array with fewer than two elements becomes an empty follow operation, and elements after the
+    second are ignored.
     """
     if type(value) is list:
         if len(value) < 2:
@@ -140,7 +140,7 @@ def require_signers(outer: CustomJson | CustomBinary, inner: tuple[Inner, ...]) 
     """
     signers = {one.signer for one in inner}
     if isinstance(outer, CustomJson) and not outer.required_auths and signers == {*outer.required_posting_auths}:
-        return  # the common case; the checks below find the error of the others
+        return  # the common case; otherwise the checks below find the error
     needed = Needed(set(), set(), set(), [])
     outer.authorities(needed)
     require(not needed.owner, condition="inner_owner == outer_owner")

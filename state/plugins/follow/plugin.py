@@ -20,13 +20,13 @@ from state.tables import State
 CUSTOM_ID = "follow"
 FEEDS = "feeds of followers"
 FOLLOWERS_AT_ONCE = 10
-# Per FOLLOWERS_AT_ONCE feeds. A post adds an entry to each feed. A reblog searches for the post, and also adds a row.
+# Work units per FOLLOWERS_AT_ONCE feeds. A post adds an entry to each feed. A reblog searches for the post, and also adds a row.
 POST_UNITS, REBLOG_UNITS = 8, 20
 
 
 def install(state: State) -> FollowIndex:
     """Create the tables, and register listeners and the interpreter of custom operations with the id `follow`."""
-    # Share the table of `reputation` if that is enabled.
+    # Share the table of the plugin `reputation` if that is enabled.
     reputations = REPUTATION.find(state)
     kept = FollowIndex(state, install_reputations(state) if reputations is None else reputations)
     state.interpreters[CUSTOM_ID] = bound(interpret, kept)
@@ -45,9 +45,9 @@ def interpret(state: State, kept: FollowIndex, operation: CustomJson | CustomBin
 def apply_bare(state: State, kept: FollowIndex, operation: CustomJson) -> None:
     """Apply a payload that consists of the bare fields of a follow operation, a form of the chain's first years.
 
-    This runs after the custom operation. The interpreter refuses this form, so nodes no longer accept such transactions, but old blocks
-    contain them, and in blocks the interpreter's refusals have no effect. An invalid payload is ignored. A payload that is valid both in
-    this form and in another one is applied twice, as on the reference.
+    This runs after the custom operation. The interpreter refuses this form, so nodes no longer accept such transactions. Old blocks contain
+    them, and in blocks the interpreter's refusals have no effect. An invalid payload is ignored. A payload that is valid both in this form
+    and in another one is applied twice, as on the reference.
     """
     if operation.id != CUSTOM_ID:
         return
@@ -127,8 +127,8 @@ def spread(state: State, kept: FollowIndex, operation: Comment) -> None:
     if operation.parent_author:
         return
     comment = find_comment(state, operation.author, operation.permlink)
-    # An edit in the block of the post looks like a new post. The blog holds the post then, and only feeds of accounts that have
-    # followed the author since get it.
+    # If a post is edited in the block that created it, the edit looks like a new post. The blog then already contains the post, and only
+    # accounts that have followed the author in the meantime get it in their feeds.
     if comment is None or comment.created != state.head_time:
         return
     known = kept.blogs.find(operation.author, comment.id) is not None
@@ -137,14 +137,14 @@ def spread(state: State, kept: FollowIndex, operation: Comment) -> None:
             kept.feeds.add(follower, comment.id)
     if not known:
         kept.blogs.prune(comment.author)
-        # Share the objects of the comment's row. Those of the operation would stay in memory only for this.
+        # Share the objects of the comment's row. The operation's objects would stay in memory only for this entry.
         kept.blogs.add(comment.author, comment.id)
 
 
 def counted_followers(state: State, kept: FollowIndex, account: str, units: int) -> Iterator[str]:
-    """Yield the followers of an account's blog, and count work for their feeds, `units` per FOLLOWERS_AT_ONCE followers.
+    """Yield the followers of an account's blog, and count the work for their feeds: `units` per FOLLOWERS_AT_ONCE followers.
 
-    For the first post of a transaction, the work limit is raised for any number of followers, since a client couldn't split it.
+    For the first post of a transaction, the work limit is raised by as much as the followers need, since a client couldn't split it.
     """
     followers = [row.follower for row in map(kept.follows.find, kept.relations.get(account)) if row.what & BLOG]
     state.work.allow(-(-len(followers) // FOLLOWERS_AT_ONCE) * units, FEEDS)

@@ -17,7 +17,7 @@ OnChange = Callable[[State, FollowOperation, int, int], None]
 
 
 class Follow(Row):
-    """Relation of an account to another, a mask of BLOG and IGNORE. An ended relation keeps its row with mask 0."""
+    """Relation of an account to another one, as a mask of BLOG and IGNORE. An ended relation keeps its row with mask 0."""
 
     follower: str = ""
     following: str = ""
@@ -33,7 +33,7 @@ class Follows(Table[Follow]):
 
 
 class FollowCount(Row):
-    """The number of accounts that follow an account's blog, and of blogs that it follows."""
+    """The number of accounts that follow an account's blog, and the number of blogs that the account follows."""
 
     account: str = ""
     follower_count: int = 0
@@ -73,5 +73,5 @@ class FollowIndex:
         self.feeds = Feeds(journal, state.comments)
         self.authors = BlogAuthors(journal)
         self.reputations = reputations
-        # Called after a relation was set. The plugin `communities` writes notifications of new followers this way.
+        # Called after a relation was set. The plugin `communities` uses this to write notifications of new followers.
         self.on_change: list[OnChange] = []

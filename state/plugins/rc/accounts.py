@@ -61,15 +61,15 @@ def update_after(state: State, rc: Rc, operation: Any) -> None:
 def on_withdrawal(state: State, rc: Rc, operation: WithdrawVesting) -> None:
     """Store the new maximum, which excludes the next payment, after a power-down was set.
 
-    An increase, when the power-down becomes smaller, adds no credits. Otherwise alternating large and small power-downs would
-    create credits.
+    If a smaller power-down increases the maximum, no credits are added. Otherwise alternating large and small power-downs would create
+    credits.
     """
     if rc.accounts.next_id:
         update_maximum(state, rc, operation.account, gain=False)
 
 
 def on_work(state: State, rc: Rc, operation: Pow | Pow2) -> None:
-    """Update the worker, whose account can be new, and the witness after a proof of work, which pays one of them."""
+    """After a proof of work, update its worker, whose account can be new, and the witness, because the work pays one of them."""
     if not rc.accounts.next_id:
         return
     name = worker(operation)
@@ -144,7 +144,7 @@ CHANGED: dict[type[Operation], Names] = {
     RemoveProposal: accounts_in("proposal_owner"),
     virtual.Hardfork: all_accounts,
 }
-# Accounts whose bars regenerate before an operation. For the added ones, a separate listener or none runs after it.
+# Operations and the accounts whose bars regenerate before them. After the added operations, another listener or none runs.
 BEFORE: dict[type[Operation], Names] = CHANGED | {
     AccountCreateWithDelegation: accounts_in("creator"),
     WithdrawVesting: accounts_in("account"),

@@ -1,7 +1,7 @@
 """The plugin `rc`, resource credits: charges transactions to their payers, and refuses transactions whose payer lacks credits.
 
-All nodes count credits alike, but no block is refused for them. The node that receives a transaction refuses it if its payer lacks credits.
-If a block includes it, the payer is charged as far as possible. Source: block-processing.md §5.
+All nodes count credits in the same way, but no block is refused for them. A transaction is refused only by the node that receives it from a
+client. If a block includes it, the payer is charged as far as possible. Source: block-processing.md §5.
 """
 
 import logging
@@ -38,7 +38,7 @@ log = logging.getLogger("coind.rc")
 
 MOST_NEGATIVE_PERCENT = 166  # hundredths of a percent of the maximum, two hours of regeneration
 FIRST_ADJUSTMENT = 2_020_748_973  # adjustment in VESTS of every account that exists when credits start
-# For witness_set_properties the owner pays, even if another key signs. The others are frequent, and faster this way than by payer_of.
+# For witness_set_properties the owner pays, even if another key signs. The other operations are frequent, and this is faster than payer_of.
 PAYERS: dict[type[Operation], Callable[[Any], str]] = {
     WitnessSetProperties: attrgetter("owner"),
     Vote: attrgetter("voter"),
@@ -73,7 +73,7 @@ def install(state: State) -> Rc:
 def charge(state: State, rc: Rc, trx: SignedTransaction) -> None:
     """Subtract the cost of an applied transaction from its payer's credits.
 
-    Raises: PluginRefused if it is being pushed and the payer lacks credits, never in a block.
+    Raises: PluginRefused if the transaction is being pushed and the payer lacks credits. Never raises in a block.
     """
     if not rc.accounts.next_id:  # credits haven't started
         return
@@ -89,7 +89,7 @@ def charge(state: State, rc: Rc, trx: SignedTransaction) -> None:
         try:
             take(state, rc, row, account, rc.price(state, usage))
         except (Refused, DivisionByZero) as error:
-            # An overflow in the reference's arithmetic, which ends the charging, so the transaction costs nothing.
+            # An overflow in the reference's arithmetic ends the charging, so the transaction costs nothing.
             log.debug("no credits are taken from %s: %s", name, error)
 
 
@@ -169,13 +169,13 @@ def start_block(state: State, rc: Rc, block: SignedBlock) -> None:
 
 
 def after_block(state: State, rc: Rc, block: SignedBlock) -> None:
-    """Start credits at block RC_START_BLOCK. After each later block, refill the pools and subtract the block's usage."""
+    """Start credits at block RC_START_BLOCK. After each later block, refill the pools and subtract the block's usage from them."""
     usage = rc.block_usage
     if not rc.accounts.next_id:
         if state.props.head_block_number != state.spec.constants.RC_START_BLOCK:
             return
         start(state, rc)
-        # Before the start, `charge` sums nothing, but the usage of this block counts.
+        # Before the start `charge` adds up no usage, but the usage of this block is subtracted from the pools.
         for trx in block.transactions:
             usage = added(usage, usage_of(trx))
     if state.props.total_vesting_shares <= 0:
@@ -187,7 +187,7 @@ def after_block(state: State, rc: Rc, block: SignedBlock) -> None:
         pool_after_block(resource, pool, count * resource.unit)
         for resource, pool, count in zip(rc.parameters.find(0).resources, row.pools, usage, strict=True)
     ]
-    # Consensus counts new accounts. Their pool is a copy of its remainder.
+    # Consensus counts new accounts itself. Their pool is a copy of the number that consensus still allows.
     left[NEW_ACCOUNTS] = state.props.available_account_subsidies
     rc.pools.modify(row, pools=tuple(left))
 

@@ -51,7 +51,10 @@ NO_USAGE: Usage = (0, 0, 0, 0, 0)
 
 
 def rates_of(resources: tuple[Resource, ...], pools: tuple[int, ...], regeneration: int) -> Rates:
-    """Return the prices of all resources. `regeneration` is the regeneration of all credits per block; if it is 0, everything is free."""
+    """Return the prices of all resources.
+
+    `regeneration` is the regeneration of all credits per block. If it is 0, everything is free.
+    """
     if regeneration <= 0:
         return ()
     return tuple(
@@ -63,7 +66,7 @@ def rates_of(resources: tuple[Resource, ...], pools: tuple[int, ...], regenerati
 
 
 def cost(rates: Rates, usage: Usage) -> int:
-    """Return the cost of a usage, in credits."""
+    """Return the cost of a transaction's usage, in credits."""
     if not rates:
         return 0
     (history, per_history), (accounts, per_accounts), (market, per_market), (state, per_state), (time, per_time) = rates
@@ -87,7 +90,7 @@ def cost(rates: Rates, usage: Usage) -> int:
 
 
 def wrapped_cost(rates: Rates, usage: Usage) -> int:
-    """Return the cost of a usage that exceeds 64 bits, wrapped. Raises: Refused if one resource alone costs 2^64."""
+    """Return a cost that exceeds 64 bits, wrapped. Raises: Refused if one resource alone costs 2^64."""
     total = 0
     for (numerator, denominator), count in zip(rates, usage, strict=False):
         if count > 0:
@@ -98,8 +101,9 @@ def wrapped_cost(rates: Rates, usage: Usage) -> int:
 
 
 def pool_after_block(resource: Resource, pool: int, taken: int) -> int:
-    """Return a pool after a block, after subtracting the usage and the decay and adding the budget. It can be negative, and has no upper
-    bound.
+    """Return the content of a pool one block later: less the usage `taken` and the decay, plus the budget.
+
+    The result can be negative, and has no upper bound.
     """
     rest = pool - taken
     # A negative pool decays towards zero by the same rounded amount as a positive one.
@@ -108,7 +112,7 @@ def pool_after_block(resource: Resource, pool: int, taken: int) -> int:
 
 
 def priced(resource: Resource, subsidy: SubsidyParams) -> Resource:
-    """Return the resource of new accounts with the subsidy's pool parameters, and the price curve computed from them.
+    """Return the resource of new accounts with the pool parameters of `subsidy`, and the price curve computed from them.
 
     The coefficient is 37 / (1000 * decay), shifted left as far as it fits in 64 bits, first the numerator and then the quotient.
     """

@@ -58,8 +58,8 @@ class RcAccounts(Table[RcAccount]):
 class Rc:
     """The plugin's data. `block_usage` is the total usage of transactions since the start of the block that is being applied.
 
-    The prices of all resources are cached with their pools and regeneration. They change only with the pools, after a block, and with the
-    total of VESTS.
+    The prices of all resources are cached, together with the pools and the regeneration from which they were computed. They change only
+    with the pools, after a block, and with the total of VESTS.
     """
 
     def __init__(self, state: State) -> None:
@@ -84,12 +84,13 @@ class Rc:
         return NO_USAGE if row is None else row.pools
 
     def price(self, state: State, usage: Usage) -> int:
-        """Return the cost of a usage in credits, with the pools after the last block and the current total of VESTS."""
+        """Return the cost of a usage in credits, computed from the pools after the last block and the current total of VESTS."""
         regeneration = state.props.total_vesting_shares // REGENERATION_BLOCKS
         row = self.pools.get(0)
         assert row is not None, "credits have started"
         pools = row.pools
-        # Comparing identity is enough, since each change of the pools, and each undo, sets another tuple. Resources change only with pools.
+        # Comparing identity is enough: each change of the pools, and each undo, sets another tuple. Resources change only together with
+        # pools.
         if self._rated is not pools or self._regeneration != regeneration:
             self._rates = rates_of(self.parameters.find(0).resources, pools, regeneration)
             self._rated, self._regeneration = pools, regeneration

@@ -24,7 +24,8 @@ from state.protocol.values.text import size
 Usage = tuple[int, int, int, int, int]
 """Counts of history_bytes, new_accounts, market_bytes, state_bytes and execution_time."""
 
-# State costs size times lifetime: a permanent row counts its bytes times this, a temporary one times a factor for its usual lifetime.
+# The state resource counts size times lifetime. The bytes of a permanent row are multiplied by this, those of a temporary row by a factor
+# for its usual lifetime.
 STATE_BYTES_SCALE = 10_000
 SIZES: dict[str, int] = {
     "authority_base_size": 4 * STATE_BYTES_SCALE,
@@ -55,10 +56,10 @@ SIZES: dict[str, int] = {
     "proposal_vote_object_base_size": 24 * STATE_BYTES_SCALE,
     "proposal_vote_object_member_size": 8 * STATE_BYTES_SCALE,
 }
-# State bytes of a proposal's subject and permlink of any length: the reference takes the size of its string objects, unscaled.
+# State bytes of a proposal's subject and permlink, whatever their length: the reference counts the size of its string objects, unscaled.
 PROPOSAL_TEXTS = 2 * 32
 
-# By name of the operation. Others take no time.
+# Execution time by name of the operation. Operations without an entry take no time.
 EXECUTION_TIMES: dict[str, int] = {
     "account_create": 57700,
     "account_create_with_delegation": 57700,
@@ -118,7 +119,7 @@ MARKET = (Transfer, TransferToVesting, LimitOrderCreate, LimitOrderCreate2)
 
 
 def usage_of(trx: SignedTransaction) -> Usage:
-    """Return the usage of a transaction."""
+    """Return the usage of a transaction, as counts of the five resources."""
     length = trx.size
     accounts, market, state, time = 0, 0, TRANSACTION_BASE + TRANSACTION_BYTE * length, 0
     for operation in trx.operations:
@@ -173,12 +174,15 @@ def order_bytes(operation: LimitOrderCreate | LimitOrderCreate2) -> int:
 
 
 def followed_time(operation: CustomJson | CustomBinary) -> tuple[int, int]:
-    """Return the number of new accounts and the additional time of a custom operation."""
+    """Return the additional usage of a custom operation: the number of new accounts (0), and the time beyond its fixed one.
+
+    Only operations with the id `follow` take additional time.
+    """
     return (0, FOLLOW_TIME - EXECUTION_TIMES[operation.NAME]) if operation.id == FOLLOW else NOTHING_MORE
 
 
 def claimed_accounts(operation: ClaimAccount) -> tuple[int, int]:
-    """Return the number of new accounts of a claim (1 without a fee), and its additional time."""
+    """Return the additional usage of a claim: one new account if the fee is 0, and no time."""
     return int(operation.fee.amount == 0), 0
 
 
@@ -223,5 +227,5 @@ def facts_of(cls: type[Operation]) -> tuple[int, int, Callable[[Any], int] | Non
     return EXECUTION_TIMES.get(cls.NAME, 0), fixed, bytes_of, cls in MARKET, MORE.get(cls)
 
 
-# One lookup per operation, in every transaction.
+# Computed once, because every transaction looks up each of its operations.
 BY_CLASS = {cls: facts_of(cls) for cls in OPERATIONS.values()}

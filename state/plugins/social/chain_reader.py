@@ -1,6 +1,6 @@
 """Chain data that the social index needs: ranks and relations of accounts, payouts of posts.
 
-The reference's indexer is a separate program that computes these from a node's replies. Here they are the chain's values.
+The reference's indexer is a separate program that computes these values from a node's replies. Here they are read from the chain's state.
 Source: social.md §2.2, §2.4, §2.5.
 """
 
@@ -57,7 +57,7 @@ class ChainReader:
         return state.accounts.by_vote_weight.position(account.vote_weight, account.id) + 1
 
     def earning(self, state: State, comment: Comment) -> int:
-        """Return the rshares that determine the payout of a post, at least 0."""
+        """Return the rshares from which the payout of a post is computed, at least 0."""
         return max(comment.net_rshares, 0)
 
     def worth(self, state: State) -> Worth:
@@ -89,7 +89,7 @@ def payout_of(state: State, facts: ChainReader, comment: Comment, worth: Worth) 
 def rshares_of(state: State, comment: Comment) -> int:
     """Return the sum of the rshares of all votes on a post.
 
-    Since hardfork 17 this is net_rshares while the post is unpaid. The payout clears that field, not the votes.
+    Since hardfork 17 this is net_rshares while the post is unpaid. The payout resets that field but not the votes.
     """
     if state.hardfork >= FUND_HARDFORK and comment.cashout_time != TIME_MAX:
         return comment.net_rshares

@@ -53,7 +53,7 @@ class NameLookups(Struct, frozen=True):
 
 
 class Payload(Struct):
-    """A community operation with valid values. Fields that its action doesn't have are empty."""
+    """A community operation with valid values. Fields that its action doesn't use are empty."""
 
     action: str
     community: Community
@@ -78,7 +78,7 @@ def compact(value: Any) -> str:
 
 
 def named_action(value: Any) -> str:
-    """Return the action of a payload. Raises a refusal for an invalid structure; the notification of such a refusal has no receiver."""
+    """Return the action of a payload. Refuse an invalid structure; the notification of that refusal has no receiver."""
     require(isinstance(value, list), "op json must be list")
     require(len(value) == 2, "op json must have 2 elements")
     action, members = value
@@ -118,14 +118,14 @@ def read_payload(known: NameLookups, action: str, members: dict[str, Any]) -> Pa
 
 
 def require_exactly(members: dict[str, Any], keys: tuple[str, ...]) -> None:
-    """Require all of these keys and no other ones."""
+    """Require that an object has all of these keys and no others."""
     missing = [key for key in keys if key not in members]
     require(not missing, f"missing keys: {shown_set(missing)}")
     require_no_others(members, keys)
 
 
 def require_no_others(members: dict[str, Any], keys: tuple[str, ...]) -> None:
-    """Require that there are no other keys."""
+    """Require that an object has no keys other than these."""
     extra = [key for key in members if key not in keys]
     require(not extra, f"extraneous keys: {shown_set(extra)}")
 
@@ -178,7 +178,7 @@ def read_props(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def require_settings(settings: dict[str, Any]) -> None:
-    """Check the URL of the avatar. Other settings are for front ends and not checked."""
+    """Check the URL of the avatar. All other settings are for front ends and are not checked."""
     if "avatar_url" not in settings:
         return
     url = settings["avatar_url"]

@@ -38,9 +38,10 @@ class Social:
         # The post that the current operation deletes.
         self.leaving: rows.SocialPost | None = None
         self.incoming: SignedBlock | None = None
-        # The input and the result of the last count of payout totals by communities/lists.py.
+        # The version of the values that the last count of payout totals read (communities/lists.py), and the result of the count.
         self.counted: tuple[Any, Any] | None = None
-        # The input and the steps of an unfinished incremental count, and the number of counts that were out of date when they ended.
+        # The same version and the remaining steps for an unfinished incremental count, and the number of counts that were out of date at
+        # their end.
         self.counting: tuple[Any, Any] | None = None
         self.late_counts = 0
 
@@ -62,7 +63,7 @@ class Social:
         return self.subscriptions.by_pair.get(community, account) is not None
 
     def post(self, author: str, permlink: str) -> rows.SocialPost | None:
-        """Return the row of a post or reply, which can be deleted, or None."""
+        """Return the row of a post or reply, which can be marked as deleted, or None if there is no row."""
         comment = self._comments.by_permlink.get(author, permlink)
         row = None if comment is None else self.posts.by_comment.get(comment.id)
         if row is None and self.posts.deleted.first() is not None:
@@ -70,14 +71,14 @@ class Social:
         return row
 
     def set_incoming(self, state: State, block: SignedBlock) -> None:
-        """Store a block before its operations are applied. The head is the previous block until then."""
+        """Store a block before its operations are applied. During that time, the head is still the previous block."""
         self.incoming = block
 
     def moment(self, state: State) -> int:
         """Return the time of the operation's block, or of the next possible block for a pending operation.
 
-        Rules of the chain use the head time, which inside transactions is the time of the previous block. This index uses the time of
-        the block, since the reference's indexer processes complete blocks.
+        Rules of the chain use the head time, which inside transactions is the time of the previous block. This index uses the time of the
+        operation's own block, since the reference's indexer processes complete blocks.
         """
         here, props = state.position, state.props
         incoming = self.incoming

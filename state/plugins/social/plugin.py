@@ -29,7 +29,7 @@ from state.protocol.virtual import CommentPayoutUpdate, Hardfork
 from state.store.serializers import tables
 from state.tables import State
 
-# The view takes some 800 bytes per post. On startup, posts are ranked only if there are at most this many.
+# The view takes some 800 bytes per post. On startup, posts are ranked only if there are at most this number of them.
 AHEAD_POSTS_MAX = 200_000
 AHEAD_SORTS = ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted")
 
@@ -73,7 +73,7 @@ def on_work(state: State, kept: Social, operation: Pow | Pow2) -> None:
 
 @lru_cache(8)
 def name_pattern(prefix: str) -> re.Pattern[str]:
-    """Return the pattern of community names on a chain: prefix, digit of the type, and four to six more digits."""
+    """Return the pattern of community names on a chain: the prefix, the digit of the type, and four to six more digits."""
     return re.compile(re.escape(prefix) + r"([123])[0-9]{4,6}")
 
 
@@ -95,7 +95,7 @@ def register(state: State, kept: Social, name: str) -> None:
 
 
 def restored(kept: Social) -> None:
-    """Make the next read rebuild the view and the payout totals of communities."""
+    """Discard the view and the payout totals, so that the next read rebuilds them."""
     kept.view.mark_all()
     kept.counted = kept.counting = kept.incoming = None
     kept.late_counts = 0
@@ -107,7 +107,7 @@ def warm_up_reads(state: State, kept: Social) -> Sequence[Callable[[], object]]:
         return ()
     scope = Scope((EVERYTHING,), of_communities=False)
     pages = [partial(ranked_posts, state, kept, scope, sort, 1, None) for sort in AHEAD_SORTS]
-    # A recount isn't worthwhile, since each block changes the payout totals.
+    # A count of the payout totals isn't worthwhile here, since each block changes them.
     return *pages, lambda: None if kept.counted is not None else figures(state, kept)
 
 

@@ -1,5 +1,5 @@
-"""Parses the texts of posts and accounts for the social index (metadata, tags, profiles), and rates posts (blacklists, gray). Source:
-social.md §2.2, §2.6, §2.8.
+"""Parses the texts of posts and accounts for the social index (metadata, tags, profiles), and rates posts (blacklists, gray).
+Source: social.md §2.2, §2.6, §2.8.
 """
 
 import json
@@ -26,7 +26,7 @@ def metadata_of(text: str) -> dict[str, Any]:
 
 
 def shown_metadata(text: str) -> dict[str, Any]:
-    """Return the metadata of a post for display. `image` is a list of URLs, or missing."""
+    """Return the metadata of a post for display. `image` is either a list of URLs or missing."""
     metadata = metadata_of(text)
     if "image" in metadata:
         images = metadata["image"]
@@ -51,7 +51,8 @@ def post_tags(category: str, metadata: str) -> list[str]:
 def flag_weight(rshares: list[int]) -> int:
     """Return the weight of the downvotes on a post, which increases by one per factor of ten.
 
-    As on the reference, it is the number of characters of half the sum of downvotes, including the minus sign, above 11.
+    As on the reference, half the sum of the downvotes is written as a decimal number with its minus sign. The weight is the number of
+    characters beyond the first 11.
     """
     against = sum([value for value in rshares if value < 0])
     half = -(-against // 2)
@@ -61,7 +62,7 @@ def flag_weight(rshares: list[int]) -> int:
 def blacklists(reputation: float, is_irredeemable: bool) -> list[str]:
     """Return the blacklists of an account: this node's list of hidden accounts, and at most one list for a low displayed reputation.
 
-    The reputation is truncated toward zero: -0.5 and 0.99 are in the list of 0, and 1.99 is in the list of 1.
+    The reputation is truncated toward zero: -0.5 and 0.99 are on the list for 0, and 1.99 is on the list for 1.
     """
     lists = [MUTED_LIST] if is_irredeemable else []
     whole = int(reputation)
@@ -75,14 +76,14 @@ def blacklists(reputation: float, is_irredeemable: bool) -> list[str]:
 def is_gray(is_irredeemable: bool, lists: list[str]) -> bool:
     """Whether the posts of an account outside communities are displayed as gray.
 
-    This applies to an account on this node's list, or on two lists. Other accounts can't be on two lists, since the two lists for low
-    reputations exclude each other.
+    This applies to an account on this node's list, or on two lists. Every account on two lists is on this node's list, since the two lists
+    for low reputations exclude each other.
     """
     return is_irredeemable or len(lists) >= GRAY_LISTS_MIN
 
 
 def profile_of(posting_metadata: str, metadata: str) -> dict[str, str]:
-    """Return the profile of an account with all members as text, empty if missing or invalid."""
+    """Return the profile of an account. All members are texts, which are empty if missing or invalid."""
     given = source_of(posting_metadata, metadata)
     clean = {name: value for name in ("name", "about", "location", "website", *IMAGES) if (value := text_in(given, name))}
     for name, most in LIMITED:

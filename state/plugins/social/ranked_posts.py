@@ -1,7 +1,7 @@
 """Materialized view of ranked posts: all posts with their scores, and lists of them in all orders.
 
-It is derived from the chain and the rows of the index, and updated when it is read. It has no undo: undoing a change marks the post as
-changed again. Source: social.md §2.2, §2.3, §3.3.
+The view is derived from the chain and the rows of the index, and updated when it is read. It has no undo records: undoing a change marks
+the post as changed again. Source: social.md §2.2, §2.3, §3.3.
 """
 
 from collections.abc import Callable, Iterator, Sequence, Set
@@ -20,7 +20,7 @@ from state.store.rows import shared
 from state.tables import State
 from state.tables.content import Comment
 
-# Scopes other than tags. Their slash distinguishes them from tags, since scopes_of drops tags with a slash.
+# Scopes other than tags. Their slash distinguishes them from tags, since scopes_of drops tags that contain a slash.
 EVERYTHING, COMMUNITIES = "", "/"
 DUE_SECONDS = 43_200  # length of a bucket, a period with a separate list of the payouts due in it
 LISTS_MAX = 1024
@@ -35,7 +35,7 @@ def community_scope(name: str) -> str:
 
 
 class RankedPost(Struct, gc=False):
-    """A post with all values that lists filter, sort or sum.
+    """A post with all values by which lists filter, sort or add up posts.
 
     `earning` is the rshares that determine its payout, `banked` the SBD of earlier payouts.
     """
@@ -65,11 +65,11 @@ Key = Callable[[RankedPost, str], float | None]
 class RankedPosts:
     """All ranked posts by scope, and a cache of lists.
 
-    A ranked list has the posts of one scope (everything, a community, a tag) in one order (trending, hot, created, ...). Every vote changes
-    the scores of its post, and so its position in a list per scope and order. Few of these lists are ever read, so nothing is sorted when a
-    post changes. The post is marked as changed. The next read ranks the changed posts once and marks them in the lists of their scopes, and
-    the requested list processes its changes (`state.store.LazyOrder`). A list is created on its first read. Above LISTS_MAX lists, the
-    least recently read one is dropped.
+    A ranked list contains the posts of one scope (everything, a community, a tag) in one order (trending, hot, created, ...). Every vote
+    changes the scores of its post, and therefore the post's position in one list per scope and order. Few of these lists are ever read, so
+    nothing is sorted when a post changes. The post is only marked as changed. The next read ranks the changed posts once and marks them in
+    the lists of their scopes, and the requested list processes its changes (`state.store.LazyOrder`). A list is created on its first read.
+    Above LISTS_MAX lists, the least recently read one is dropped.
     """
 
     def __init__(self, state: State, posts: SocialPosts, changed: DirtyMarks) -> None:
@@ -99,7 +99,7 @@ class RankedPosts:
         return self._ranked
 
     def members(self, facts: ChainReader, scope: str, is_unpaid: bool) -> Iterator[RankedPost]:
-        """Yield the unpaid or the paid posts of a scope, unordered."""
+        """Yield the posts of a scope that are unpaid (`is_unpaid`) or paid, unordered."""
         ranked = self.ranked(facts)
         return (ranked[comment] for comment in self._members.get((scope, is_unpaid), ()))
 
@@ -114,13 +114,16 @@ class RankedPosts:
         return self._by_author.get(author, set())
 
     def entries(self, facts: ChainReader, scope: str, order: "PostSort", bucket: int = 0) -> Sequence[Entry]:
-        """Return the up-to-date list of a scope in an order. The caller must not retain it, since the next change can replace it."""
+        """Return the up-to-date list of a scope in a sort order.
+
+        The caller must not retain the list, since the next change can replace it.
+        """
         self.ranked(facts)
         name = (scope, order.name, bucket)
         found = self._lists.pop(name, None)
         if found is None:
             if (scope, True) not in self._members and (scope, False) not in self._members:
-                # Without this, a client could evict all lists by requests for unused tags.
+                # Otherwise a client could evict all lists with requests for unused tags.
                 return []
             if len(self._lists) >= LISTS_MAX:
                 self._forget(next(iter(self._lists)))
@@ -131,7 +134,7 @@ class RankedPosts:
         return entries
 
     def _candidates(self, scope: str, order: "PostSort") -> Iterator[int]:
-        """Yield the ids of the posts of a scope that an order can list."""
+        """Yield the ids of the posts in a scope that can be in a list with this sort order."""
         for is_unpaid in (True,) if order.only_unpaid else (True, False):
             yield from self._members.get((scope, is_unpaid), ())
 
@@ -155,7 +158,7 @@ class RankedPosts:
         self._changed.names.update(self._low, {post.author for post in self._posts})
 
     def _refresh(self, facts: ChainReader, most: int) -> bool:
-        """Process at most `most` changed authors, which can mark more posts, or if no author is left, at most `most` changed posts.
+        """Process at most `most` changed authors, which can mark more posts. If no author is left, process at most `most` changed posts.
 
         Return whether any author or post is left.
         """
@@ -170,7 +173,7 @@ class RankedPosts:
     def _mark_low(self, facts: ChainReader, author: str) -> None:
         """Mark all unpaid posts of an author as changed when the author's reputation becomes low or stops being low (`is_gray`).
 
-        Paid posts can retain the old value, since only an order of unpaid posts reads it.
+        Paid posts can retain the old value, since only a sort order of unpaid posts reads it.
         """
         low = is_low(facts.reputation(self._state, author))
         if low != (author in self._low):
@@ -241,10 +244,10 @@ class RankedPosts:
 
 
 def scopes_of(state: State, comment: Comment, post: SocialPost) -> tuple[str, ...]:
-    """Return the scopes of a post: everything, its community, and its tags. A reply has only its category as a tag.
+    """Return the scopes of a post: everything, its community, and its tags. The only tag of a reply is its category.
 
-    Tags with a slash are dropped. Otherwise an author could add a post to a community's lists by a tag equal to its scope. No list of
-    such a tag can be requested anyway.
+    Tags with a slash are dropped. Otherwise an author could add a post to a community's lists with a tag that equals its scope. A list of
+    such a tag can't be requested anyway.
     """
     scopes = [EVERYTHING]
     if post.community:
@@ -264,8 +267,8 @@ def scopes_of(state: State, comment: Comment, post: SocialPost) -> tuple[str, ..
 class PostSort(Struct, frozen=True):
     """Sort order of posts.
 
-    `in_payouts`: the key is the earning, which reads convert to the payout. `by_due`: each period of DUE_SECONDS has a list of the posts
-    whose payout is due in it.
+    `in_payouts`: the sort key is the earning, which reads convert to the payout. `by_due`: each period of DUE_SECONDS has a list of the
+    posts whose payout is due in it.
     """
 
     name: str
@@ -277,8 +280,8 @@ class PostSort(Struct, frozen=True):
     def entry_of(self, ranked: dict[int, RankedPost], scope: str, bucket: int) -> Callable[[int], Entry | None]:
         """Return the function that converts a post to its entry in the list of a scope, or to None if the list excludes the post.
 
-        A list by due time has the payouts of one period, its bucket. Clients ask for posts that will be paid soon, and finding them in a
-        single list by payout would require a scan over all others.
+        A list by due time contains the payouts of one period, its bucket. Clients ask for posts that will be paid soon. Finding these in a
+        single list by payout would require a scan of all other posts.
         """
         key, by_due = self.key, self.by_due
 
@@ -293,7 +296,7 @@ class PostSort(Struct, frozen=True):
 
 
 def _tagged(post: RankedPost, scope: str) -> bool:
-    """Whether a post is listed under a tag. Replies have a category, but no tags."""
+    """Whether a post is listed under a tag. A reply has a category but no tags, so it isn't."""
     return scope == EVERYTHING or not post.is_reply
 
 

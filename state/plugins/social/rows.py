@@ -32,7 +32,7 @@ class Communities(Table[Community]):
 
 
 class Role(Row):
-    """The role and the title of an account in a community. `role` is a number of community_payloads.ROLES."""
+    """The role and the title of an account in a community. `role` is one of the numbers in community_payloads.ROLES."""
 
     community: str = ""
     account: str = ""
@@ -86,14 +86,15 @@ class SocialPost(Row):
 
 
 def is_shown_pinned(is_pinned: bool, is_deleted: bool) -> bool:
-    """Whether a post is listed among the pinned ones of its community."""
+    """Whether a post is listed among the pinned posts of its community."""
     return is_pinned and not is_deleted
 
 
 class SocialPosts(Table[SocialPost]):
-    """All posts and replies, including deleted ones. Its orders are newest first and exclude deleted ones.
+    """All posts and replies, including deleted ones. The ordered indices are newest first and exclude deleted posts.
 
-    Only deleted ones are indexed by author and permlink, since a key takes 100 bytes. Other posts are found by their comments.
+    The exception is `deleted`: only deleted posts are indexed by author and permlink, because a key takes 100 bytes. Other posts are found
+    by their comments.
     """
 
     deleted = Ordered("author", "permlink", where=(bool, "is_deleted"))

@@ -24,17 +24,17 @@ def hot(rshares: int, created: int) -> float:
 def score(rshares: int, created: int, seconds: int) -> float:
     """Return the order of magnitude of the votes plus the time in units of `seconds`.
 
-    This differs from the score of the plugin `tags`, which uses integer division and another sign for 0.
+    The score of the plugin `tags` differs: it uses integer division and another sign for 0.
     """
     order = log10(max(abs(rshares / SCORE_UNIT), 1))
     return (order if rshares > 0 else -order) + created / seconds
 
 
 def shown_reputation(raw: int) -> float:
-    """Convert a raw reputation to the displayed scale: 25 for a new account, 9 more for ten times the raw value.
+    """Convert a raw reputation to the displayed scale: 25 for a new account, and 9 more for each factor of ten in the raw value.
 
     As in all indexers and clients of this family, the logarithm is computed from the first four digits and the number of digits. The
-    logarithm of the value itself would change the two decimals.
+    logarithm of the full value would change the two decimals.
     """
     if raw == 0:
         return REPUTATION_START

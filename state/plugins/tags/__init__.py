@@ -2,8 +2,8 @@
 
 metadata     tags in the metadata of comments
 rows         tables, scores
-uses         counts of tags by author
-view         entries in all orders, sums of tags, both derived from the tables on reading
+uses         counts of comments by author and tag
+view         entries in all orders and totals per tag, both derived from the tables on reading
 plugin       the declaration TAGS, data of the plugin, its listeners and rules
 lists        discussions, tags by score
 """

@@ -14,7 +14,7 @@ SCANNED_PER_FOUND = 10  # entries that a list reads at most, per entry of its li
 
 
 class TagSort(Struct, frozen=True):
-    """Sort order of discussions: an index of the entries, and the key fields that precede the entry's number."""
+    """Sort order of discussions: an index of the entries, and the key fields before the entry's number."""
 
     index: str
     fields: tuple[str, ...]
@@ -72,7 +72,7 @@ def discussions(
 
 
 def order_group(order: str, parent: int) -> tuple[int | bool, ...]:
-    """Return the values that all entries of a list share after the tag, in the order of the index's fields."""
+    """Return the values that are the same in all entries of a list, in the order of the index's fields after the tag."""
     match order:
         case "cashout":
             return ()
@@ -83,9 +83,9 @@ def order_group(order: str, parent: int) -> tuple[int | bool, ...]:
 
 
 def walk(state: State, order: TagSort, tag: str, group: tuple[int | bool, ...], start: int | None, since: int) -> Iterator[TagEntry]:
-    """Yield the entries of a tag and group in an order, from the entry of the comment `start` on if it has one.
+    """Yield the entries of a tag and group in a sort order. Start at the entry of the comment `start`, if that has one.
 
-    The key of an index consists of tag, group, sort values and number of the entry. So a list is a range of the index, from the key
+    The key of an index consists of tag, group, sort values and number of the entry. A list is therefore a range of the index, from the key
     of the first entry, or from the start of the group, to the end of the group.
     """
     view = TAGS.of(state).view
@@ -102,7 +102,10 @@ def walk(state: State, order: TagSort, tag: str, group: tuple[int | bool, ...], 
 
 
 def trending_tags(state: State, start: str, limit: int) -> list[TagStats]:
-    """Return tags by trending score from `start` on ("": all), or from the next tag by name if `start` isn't used."""
+    """Return tags by trending score, starting with `start` ("": all).
+
+    If there is no tag `start`, begin with the next tag by name.
+    """
     stats = TAGS.of(state).view.stats
     if not start:
         return list(islice(stats.by_trending, limit))

@@ -18,7 +18,7 @@ SMALL_LETTERS = str.maketrans(ascii_uppercase, ascii_lowercase)
 def wanted_tags(state: State, comment: Comment) -> tuple[str, ...]:
     """Return the tags that a comment should have according to its metadata, in order.
 
-    They include the universal tag "", which lists without a tag use, unless the comment's votes are below zero.
+    They include the universal tag "", under which lists without a tag find all comments, unless the comment's votes are below zero.
     """
     content = state.comment_contents.by_comment.get(comment.id)
     metadata = "" if content is None else content.json_metadata
@@ -27,10 +27,10 @@ def wanted_tags(state: State, comment: Comment) -> tuple[str, ...]:
 
 
 def named_tags(metadata: str) -> tuple[str, ...]:
-    """Return the first tags in metadata, lower-cased and sorted, or no tags if it can't be parsed.
+    """Return the first tags in metadata, lower-cased and sorted, or no tags if the metadata can't be parsed.
 
-    The order of steps is the reference's: sort, truncate to five, then lower-case and drop the empty tag. So upper-case tags come first,
-    and an empty tag counts as one of the five.
+    The order of the steps is the reference's: sort, truncate to five, then lower-case and drop the empty tag. Upper-case tags therefore
+    come first, and an empty tag counts as one of the five.
     """
     try:
         value = jsontext.read(metadata)

@@ -1,7 +1,7 @@
 """The plugin `tags`: tags of comments, for lists of discussions. It never refuses an operation.
 
-An entry has the values of its comment at its last update: when the comment, or a comment below it, was written, voted on or paid. If the
-comment has changed since, `get_discussions_by_*` returns the old values, as on the reference.
+An entry contains the values of its comment at the last update. An update happens when the comment, or a comment below it, is written, voted
+on or paid. If the comment has changed since, `get_discussions_by_*` returns the old values, as on the reference.
 Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
@@ -26,7 +26,7 @@ from state.store.serializers import SnapshotPart, tables
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 
-# All orders take some 5,000 bytes per comment with three entries. On startup they are sorted only if there are at most this many comments.
+# All orders take some 5,000 bytes per comment with three entries. On startup they are sorted only up to this number of comments.
 AHEAD_COMMENTS_MAX = 100_000
 
 
@@ -63,7 +63,7 @@ def install(state: State) -> Tags:
 
 
 def on_comment(state: State, kept: Tags, operation: Comment) -> None:
-    """Set the tags of a comment after it was written or edited. If the operation has no metadata, the tags don't change."""
+    """Set the tags of a comment after it was written or edited. An operation without metadata doesn't change the tags."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -77,8 +77,8 @@ def on_comment(state: State, kept: Tags, operation: Comment) -> None:
 def on_vote(state: State, kept: Tags, operation: Vote) -> None:
     """Update the entries of a comment after a vote, and those of its ancestors if the vote can change them.
 
-    The reference updates all ancestors on every vote. Their entries are normally up to date. Exceptions are the time before hardfork 17,
-    when a vote moves the payout of the whole discussion, and stale discussions.
+    The reference updates all ancestors on every vote. Their entries are normally up to date already. There are two exceptions: stale
+    discussions, and the time before hardfork 17, when a vote moves the payout of the whole discussion.
     """
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
@@ -96,7 +96,7 @@ def on_payout(state: State, kept: Tags, operation: CommentPayoutUpdate) -> None:
 
 
 def on_reward(state: State, kept: Tags, operation: CommentReward) -> None:
-    """Add the payout of a comment to the totals of the tags in its current metadata, which can differ from its entries."""
+    """Add the payout of a comment to the totals of the tags in its current metadata. Its entries can have other tags."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -132,7 +132,7 @@ def on_hardfork(state: State, kept: Tags, operation: Hardfork) -> None:
 
 
 def forget_deleted(state: State, kept: Tags, operation: DeleteComment) -> None:
-    """Remove the entries of a comment before it is deleted. The sums of its tags still include it, as on the reference."""
+    """Remove the entries of a comment before the comment is deleted. The totals of its tags still include it, as on the reference."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -141,7 +141,7 @@ def forget_deleted(state: State, kept: Tags, operation: DeleteComment) -> None:
         count_beyond(kept, row, row.places)
         drop(kept, row)
     if comment.parent_author:
-        # The parent's entries have the smaller number of children only after their next update.
+        # The entries of the parent contain the smaller number of children only after their next update.
         mark_stale(kept, comment)
 
 
@@ -177,14 +177,14 @@ def refresh(state: State, kept: Tags, comment: CommentRow) -> None:
 def mark_stale(kept: Tags, comment: CommentRow) -> None:
     """Mark a discussion as stale. Its entries can be out of date, so each vote in it updates all ancestors of its comment.
 
-    The mark is permanent. It only costs the walk to the root, which the reference does for every vote.
+    The mark is permanent. Its only cost is the walk to the root, which the reference does for every vote.
     """
     if kept.stale.by_root.get(comment.root_comment) is None:
         kept.stale.insert(rows.StaleRoot(root=comment.root_comment))
 
 
 def show(kept: Tags, row: rows.Tagged, comment: CommentRow) -> None:
-    """Copy the changed values of a comment to its row, usually two of the five."""
+    """Copy the changed values of a comment to its row. Usually these are two of the five values."""
     changes: dict[str, int] = {}
     if row.net_rshares != comment.net_rshares:
         changes["net_rshares"] = comment.net_rshares
@@ -217,12 +217,13 @@ def shown(comment: CommentRow) -> dict[str, Any]:
 def retag(state: State, kept: Tags, comment: CommentRow) -> None:
     """Set the tags of a comment to those of its current metadata.
 
-    Entries under dropped tags are removed, but the sums of these tags still include them, since the reference corrects only the author's
+    Entries under dropped tags are removed, but the totals of these tags still include them, since the reference corrects only the author's
     counts. Entries under retained tags retain their number, which breaks ties, and their promotion. New entries get the next numbers and no
     promotion.
 
     The reference also does this for a paid comment. Updating a retained entry removes it, since the comment is paid. A new entry remains
-    until the next update. So an edit after the payout lists a comment again, only under its new tags, and makes the discussion stale.
+    until the next update. An edit after the payout therefore lists a comment again, only under its new tags, and makes the discussion
+    stale.
 
     A tag that was truncated when it was stored never equals a tag of the metadata, so each edit replaces its entry, as on the reference.
     """
@@ -270,7 +271,7 @@ def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, 
 
 
 def enter(kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, ...]]:
-    """Count new entries of an author under these tags. Return the number of the first entry, and the tags."""
+    """Count a new entry of an author under each of these tags. Return the number of the first entry, and the tags."""
     counter = kept.counters.find(0)
     first = counter.following
     kept.counters.modify(counter, following=first + len(wanted))
@@ -288,7 +289,7 @@ def drop(kept: Tags, row: rows.Tagged) -> None:
 
 
 def count_beyond(kept: Tags, row: rows.Tagged, places: Sequence[rows.Place]) -> None:
-    """Include entries in the sums of their tags permanently, with their last values, before the entries are removed."""
+    """Include entries permanently in the totals of their tags, with their last values. Called before the entries are removed."""
     counted = rows.contribution_of(row)
     for tag, _, _ in places:
         rest = rest_of(kept, tag)
@@ -297,7 +298,7 @@ def count_beyond(kept: Tags, row: rows.Tagged, places: Sequence[rows.Place]) -> 
 
 
 def rest_of(kept: Tags, tag: str) -> rows.TagRest:
-    """Return the row with the additional sums of a tag, created on first use."""
+    """Return the row with the additional totals of a tag, created on first use."""
     row = kept.rests.by_tag.get(tag)
     if row is None:
         row = kept.rests.insert(rows.TagRest(tag=tag))
@@ -308,7 +309,7 @@ def rest_of(kept: Tags, tag: str) -> rows.TagRest:
 def parent_id(state: State, comment: CommentRow) -> int:
     """Return the id of the parent of a comment, 0 for a root post.
 
-    The first comment of a chain also has id 0, so its replies count as root posts in lists and sums, as on the reference.
+    The first comment of a chain also has id 0, so its replies count as root posts in lists and totals, as on the reference.
     """
     if not comment.parent_author:
         return 0
@@ -322,7 +323,7 @@ def parts(state: State, kept: Tags) -> dict[str, SnapshotPart]:
 
 
 def restored(kept: Tags) -> None:
-    """Make the next read rebuild the view."""
+    """Discard the view, so that the next read rebuilds it."""
     kept.view.mark_all()
 
 
@@ -335,7 +336,7 @@ def warm_up_reads(state: State, kept: Tags) -> Sequence[Callable[[], object]]:
 
 
 def first_of(table: Callable[[], Table[Any]], place: int) -> object:
-    """Read the first row in a lazy order of a table of the view, which sorts the order."""
+    """Read the first row in the lazy order number `place` of a table of the view. The read sorts the order."""
     return table().lazy_orders[place].first()
 
 

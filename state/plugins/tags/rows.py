@@ -1,4 +1,4 @@
-"""The tables of the plugin `tags` (tagged comments, additional sums of tags), and the scores.
+"""The tables of the plugin `tags` (tagged comments, additional totals of tags), and the scores.
 
 A comment has one row, with the values of all its entries at their last update. The reference has a row per tag. Here view.py derives the
 entries from the row when a list is read. Source: block-processing.md §7.6; rpc-api.md §6.5.2.
@@ -24,9 +24,9 @@ NOTHING: Contribution = (0, 0, 0, 0)
 
 
 class Tagged(Row):
-    """A comment with tags, in the order of their numbers. `parent` is the id of the comment that it replies to, 0 for a post.
+    """A comment with its tags, in the order of the tags' numbers. `parent` is the id of the comment that it replies to, 0 for a post.
 
-    `numbered` has the number of the entry and the promotion for each tag. It is empty for nearly all comments, whose numbers are
+    `numbered` contains the number of the entry and the promotion for each tag. It is empty for nearly all comments, whose numbers are
     consecutive from `first`, without promotion. A tuple per tag would take 200 more bytes per comment.
     """
 
@@ -65,9 +65,9 @@ class TaggedComments(Table[Tagged]):
 
 
 class TagRest(Row):
-    """Additional sums of a tag that is or was used: its payouts in SBD, and in `beyond` the last values of removed entries.
+    """Additional totals of a tag that is or was used: its payouts in SBD, and in `beyond` the last values of removed entries.
 
-    The reference adds up the sums of a tag entry by entry, but doesn't subtract an entry that an edit or a deletion removes.
+    The reference adds up the totals of a tag entry by entry, but doesn't subtract an entry that an edit or a deletion removes.
     """
 
     tag: str = ""
@@ -92,19 +92,22 @@ class TagCounters(Table[TagCounter]):
 
 
 class StaleRoot(Row):
-    """A discussion, by the id of its root. Its entries can be out of date until an update below their comment."""
+    """A discussion, by the id of its root, with entries that can be out of date.
+
+    An entry stays out of date until a comment below its comment is updated.
+    """
 
     root: int = 0
 
 
 class StaleRoots(Table[StaleRoot]):
-    """All stale discussions: those with deleted replies or edits after the payout, and all from before hardfork 17."""
+    """All stale discussions: those with deleted replies or with edits after the payout, and all discussions from before hardfork 17."""
 
     by_root = Unique("root")
 
 
 def score(net_rshares: int, created: int, seconds: int) -> float:
-    """Return the order of magnitude of the votes plus the time. Ten times the votes count as much as `seconds` of time."""
+    """Return the order of magnitude of the votes plus the time. Ten times as many votes count as much as `seconds` of time."""
     units = truncated(net_rshares, SCORE_UNIT)
     order = log10(max(abs(units), 1))
     return (order if units > 0 else -order) + created / seconds
@@ -121,9 +124,9 @@ def trending(net_rshares: int, created: int) -> float:
 
 
 def contribution_of(row: Tagged) -> Contribution:
-    """Return the amounts that each entry of a comment adds to the sums of its tag.
+    """Return the amounts that each entry of a comment adds to the totals of its tag.
 
-    The reference converts the score to 32 bits. For a negative score that is undefined in C, and 0 here.
+    The reference converts the score to 32 bits. For a negative score this is undefined in C, and the result here is 0.
     """
     whole = max(int(trending(row.net_rshares, row.created)), 0) % WORD32
     is_post = row.parent == 0

@@ -1,4 +1,7 @@
-"""Numbers of comments by author and tag, on the undo journal. A table row per count would take four times the memory."""
+"""The number of comments for each author and tag, with undo records in the journal.
+
+A table row per number would take four times the memory.
+"""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -39,7 +42,7 @@ class Uses(BackgroundLoadable):
                 yield AuthorTag(author, tag, count)
 
     def count(self, author: str, tag: str, change: int) -> None:
-        """Change a count."""
+        """Add `change` to the number of an author's comments with a tag."""
         own = self.counts.get(author)
         if own is None:
             own = self.counts[author] = {}
@@ -48,7 +51,7 @@ class Uses(BackgroundLoadable):
         self._record((self._take_back, author, (tag, old)))
 
     def of(self, author: str) -> list[AuthorTag]:
-        """Return the counts of an author, largest first, equal ones ordered by tag."""
+        """Return the counts of an author, largest first. Equal counts are ordered by tag."""
         own = self.counts.get(author, {})
         return [AuthorTag(author, tag, count) for tag, count in sorted(own.items(), key=lambda item: (-item[1], item[0]))]
 
@@ -63,7 +66,7 @@ class Uses(BackgroundLoadable):
 
 
 class UsesPart:
-    """Snapshot part of all counts. It loads in the background."""
+    """Snapshot part that contains all counts. After a start they are loaded in the background."""
 
     schema = "counts of comments by author and tag"
 
@@ -71,7 +74,7 @@ class UsesPart:
         self._uses = uses
 
     def dump(self) -> Iterator[bytes]:
-        """See Part."""
+        """Implement `SnapshotPart.dump`."""
         counts = self._uses.counts
         authors = list(counts)
         yield msgpack.encode(len(authors))
@@ -83,7 +86,7 @@ class UsesPart:
             yield msgpack.encode((len(some), len(tags), _TEXTS.pack(some), _NUMBERS.pack(sizes), _TEXTS.pack(tags), _NUMBERS.pack(values)))
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """See Part."""
+        """Implement `SnapshotPart.read`."""
         total = decoded(int, next(chunks, b""))
         return lambda: BackgroundLoad((self._uses,), self._restoring(chunks, total), self._uses.raw_attributes()["_read_mode"])
 
@@ -94,7 +97,7 @@ class UsesPart:
         read = 0
         for chunk in chunks:
             size, every, *packed = decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
-            if max(size, every) > len(chunk):  # authors are distinct, and the tags of an author are
+            if max(size, every) > len(chunk):  # authors are distinct, and so are the tags of an author
                 raise CorruptData(f"{size} authors with {every} tags in {len(chunk)} bytes")
             authors, sizes, tags, values = (
                 checked_read(column.unpack, data, many)
@@ -114,7 +117,7 @@ class UsesPart:
             raise CorruptData("an author is missing, or there twice")
 
     def copying(self) -> Copying:
-        """See Part."""
+        """Implement `SnapshotPart.copying`."""
         uses = self._uses
         kept = uses.counts.copy()
         for place, (author, own) in enumerate(kept.items(), 1):
@@ -129,7 +132,7 @@ class UsesPart:
         return put_back
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
-        """See Part."""
+        """Implement `SnapshotPart.entries`."""
         return ((author, {tag: str(count) for tag, count in own.items()}) for author, own in self._uses.counts.items())
 
 

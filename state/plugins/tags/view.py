@@ -1,7 +1,7 @@
-"""Materialized view for reads of the plugin `tags`: the entries of all tags in all orders, and the sums of tags.
+"""Materialized view for reads of the plugin `tags`: the entries of all tags in all orders, and the totals per tag.
 
-It is derived from the plugin's tables and updated when it is read, so a chain that only replays pays nothing for it. It has no undo:
-undoing a change marks the comment or tag as changed again. Source: block-processing.md §7.6; rpc-api.md §6.5.
+The view is derived from the plugin's tables and updated when it is read, so a chain that only replays pays nothing for it. It has no undo
+records: undoing a change marks the comment or tag as changed again. Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
 from typing import Any
@@ -45,7 +45,7 @@ class TagEntry(Row):
 
 
 class TagEntries(Table[TagEntry]):
-    """All entries. Numbers break ties; they are the ids of the reference's rows."""
+    """All entries. Their numbers, which break ties, are the row ids in the reference."""
 
     by_trending = Ordered("tag", "parent", "-trending", "number", lazy=True)
     by_hot = Ordered("tag", "parent", "-hot", "number", lazy=True)
@@ -59,7 +59,7 @@ class TagEntries(Table[TagEntry]):
 
 
 class TagStats(Row):
-    """Sums of a tag: payouts in SBD, net votes, root posts, replies, and the integer parts of trending scores."""
+    """Totals of a tag: payouts in SBD, net votes, root posts, replies, and the integer parts of trending scores."""
 
     tag: str = ""
     total_payout: int = 0
@@ -78,7 +78,7 @@ class TagStatsTable(Table[TagStats]):
 
 
 class TagView:
-    """Entries and sums of tags. Their tables need a journal, which is emptied after each update."""
+    """Entries and totals of all tags. Their tables need a journal, which is emptied after each update."""
 
     def __init__(self, tagged: TaggedComments, rests: TagRests, notes: DirtyMarks, read_mode: ReadMode) -> None:
         self._tagged, self._rests, self._notes = tagged, rests, notes
@@ -92,13 +92,13 @@ class TagView:
 
     @property
     def entries(self) -> TagEntries:
-        """All entries of the up-to-date view."""
+        """Bring the view up to date, and return its table of entries."""
         self._refresh()
         return self._entries
 
     @property
     def stats(self) -> TagStatsTable:
-        """The sums of all tags in the up-to-date view."""
+        """Bring the view up to date, and return its table of totals per tag."""
         self._refresh()
         return self._stats
 
@@ -118,7 +118,7 @@ class TagView:
         self._notes.names.update(self._live, [stats.tag for stats in self._stats], [row.tag for row in self._rests])
 
     def _refresh(self) -> None:
-        """Update entries and sums with all marked changes."""
+        """Apply all marked changes to entries and totals."""
         notes = self._notes
         if self._is_stale:
             self._mark_all()
@@ -129,8 +129,9 @@ class TagView:
             pass
 
     def _refresh_chunk(self, most: int) -> bool:
-        """Update at most `most` changed comments, or if no comment is left, sum up at most `most` changed tags. Return whether any are
-        left.
+        """Update the entries of at most `most` changed comments. If no comment is left, compute the totals of at most `most` changed tags.
+
+        Return whether any comments or tags are left.
         """
         comments, tags = self._notes.rows, self._notes.names
         if comments:
@@ -141,7 +142,7 @@ class TagView:
         return bool(comments or tags)
 
     def _take_over(self, comment: int) -> None:
-        """Update the entries of a comment from its row, and mark its old and new tags for summing up."""
+        """Update the entries of a comment from its row, and mark its old and new tags, whose totals must be computed again."""
         row = self._tagged.by_comment.get(comment)
         old = self._by_comment.pop(comment, ())
         counted = self._counted.pop(comment, NOTHING)
@@ -150,7 +151,7 @@ class TagView:
             self._notes.names.add(entry.tag)
         if row is not None:
             # Entries are matched by number and modified in place, so that only indices with changed values move them.
-            # Use the row's id object, since the other one can be a copy that would stay in memory.
+            # Use the id object of the row. The other one can be a copy, which would stay in memory.
             comment = row.comment
             self._by_comment[comment] = self._shown(row, {entry.number: entry for entry in old})
             self._counted[comment] = counted = contribution_of(row)
@@ -187,7 +188,7 @@ class TagView:
         return old
 
     def _sum_up(self, tag: str) -> None:
-        """Compute the sums of a tag from its entries and its `beyond`."""
+        """Compute the totals of a tag from its entries and from `beyond` in its row."""
         row, stats = self._rests.by_tag.get(tag), self._stats.by_tag.get(tag)
         if row is None:
             # The first use of the tag was undone.

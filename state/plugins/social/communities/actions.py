@@ -34,7 +34,7 @@ PLAIN_PROPS = ("title", "about", "lang", "is_nsfw", "description", "flag_text")
 
 
 def on_custom_json(state: State, kept: Social, operation: CustomJson) -> None:
-    """Apply a custom operation with an id of the index and the posting authority of exactly one account, its actor."""
+    """Apply a custom operation that has an id of the index and the posting authority of exactly one account, the actor."""
     if operation.id not in (COMMUNITY, FOLLOW, NOTIFY) or operation.required_auths or len(operation.required_posting_auths) != 1:
         return
     text = operation.json
@@ -140,7 +140,8 @@ def require_post_action(kept: Social, actor: str, role: int, payload: Payload, p
 def require_settable(kept: Social, actor: str, role: int, payload: Payload) -> None:
     """Require that the new role and the account's current role are below the actor's role.
 
-    For the actor's own account, only the new role must be below. So an actor can give up any role from mod up; an owner can't regain it.
+    For the actor's own account, only the new role must be below the actor's. Any actor from mod up can therefore give up the role, and an
+    owner can't regain it.
     """
     require(role >= MOD, "only mods and up can alter roles")
     require(role > payload.role, "cannot promote to or above own rank")
@@ -172,7 +173,7 @@ def subscribe(state: State, kept: Social, actor: str, payload: Payload) -> None:
     """Add or remove a subscription."""
     community, subscriptions = payload.community, kept.subscriptions
     row = subscriptions.by_pair.get(community.name, actor)
-    # Checked before: with a row the action is `unsubscribe`, without one `subscribe`.
+    # Already checked: if there is a row, the action is `unsubscribe`, otherwise `subscribe`.
     if row is not None:
         subscriptions.remove(row)
         kept.communities.modify(community, subscribers=community.subscribers - 1)
@@ -183,7 +184,7 @@ def subscribe(state: State, kept: Social, actor: str, payload: Payload) -> None:
 
 
 def set_role(kept: Social, payload: Payload, **changes: Any) -> None:
-    """Change an account's role or title, without changing the other."""
+    """Change an account's role or title. The one that is not in `changes` stays the same."""
     community, account = payload.community.name, payload.account
     row = kept.role_row(community, account)
     if row is None:

@@ -1,4 +1,4 @@
-"""Reads of communities with their pending payouts and ranks, and of their roles and subscribers. Source: social.md §2.7, §3.5-§3.8."""
+"""Reads of communities with their pending payouts and ranks, and reads of roles and subscribers. Source: social.md §2.7, §3.5-§3.8."""
 
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
@@ -23,7 +23,7 @@ TEAM_MAX = 1000
 ADMINS_MAX = 1000
 COUNTED_CHUNK = 5000  # posts per step of an incremental count
 PAYOUT_ROWS_MAX = 250
-LATE_COUNTS_MAX = 2  # consecutive incremental counts that were out of date at their end
+LATE_COUNTS_MAX = 2  # maximum number of consecutive incremental counts that are out of date when they end
 
 
 class PayoutTotals(Struct):
@@ -42,8 +42,8 @@ class PayoutTotals(Struct):
 class PayoutTotalsIndex(Struct):
     """Payout totals of each community, and of each author outside communities.
 
-    `largest` holds the PAYOUT_ROWS_MAX authors with the largest sums, largest first, each as (negated sum, name with @, posts). `total` is
-    the sum of all, `blogs` the sum of the authors.
+    `largest` contains the PAYOUT_ROWS_MAX authors with the largest sums, largest first, each as (negated sum, name with @, posts). `total`
+    is the sum over communities and authors, `blogs` the sum over authors only.
     """
 
     communities: dict[str, PayoutTotals]
@@ -62,7 +62,7 @@ class CommunityRank(Struct):
 
 
 def figures(state: State, kept: Social) -> PayoutTotalsIndex:
-    """Return the current payout totals. They are recounted only after changes of posts or of the reward fund."""
+    """Return the current payout totals. They are counted again only after posts or the reward fund have changed."""
     key = counted_from(state, kept)
     if kept.counted is None or kept.counted[0] != key:
         # If posts change all the time, each incremental count is out of date when it ends. After LATE_COUNTS_MAX of them, count without
@@ -76,14 +76,14 @@ def figures(state: State, kept: Social) -> PayoutTotalsIndex:
 
 
 def counted_from(state: State, kept: Social) -> tuple[Any, ...]:
-    """Return the version of the count's input: the view, and the fund and price, which determine all payouts."""
+    """Return the version of the values that a count reads: the view of posts, and the fund and price, which determine all payouts."""
     # Reading the view updates its version.
     kept.view.ranked(kept.facts)
     return kept.view.version, payable_reward_pool(state)
 
 
 def count_some(state: State, kept: Social) -> bool:
-    """Start an incremental count, or continue it by a step. Return whether it has more steps."""
+    """Start an incremental count, or do the next step of it. Return whether more steps remain."""
     if kept.counting is None:
         key = counted_from(state, kept)
         if kept.counted is not None and kept.counted[0] == key:
@@ -111,7 +111,7 @@ def counted(state: State, kept: Social) -> PayoutTotalsIndex:
 
 
 def counting(state: State, kept: Social) -> Generator[None, None, PayoutTotalsIndex]:
-    """Add up all posts and replies that are unpaid at the start. Yield after each step; the state can change meanwhile."""
+    """Add up all posts and replies that are unpaid at the start. Yield after each step; the state can change between steps."""
     worth = kept.facts.worth(state)
     posts = list(kept.view.members(kept.facts, EVERYTHING, True))
     found = PayoutTotalsIndex({}, {})
@@ -141,7 +141,7 @@ def add_up(found: PayoutTotalsIndex) -> Generator[None, None, None]:
 
 
 def place_of(found: PayoutTotalsIndex, post: RankedPost) -> PayoutTotals:
-    """Return the totals that a post counts toward. They are created for the first post."""
+    """Return the totals to which a post adds. They are created for the first post."""
     figures, name = (found.communities, post.community) if post.community else (found.authors, post.author)
     figure = figures.get(name)
     if figure is None:
@@ -170,7 +170,7 @@ def roles(kept: Social, community: str) -> Iterator[Role]:
 
 
 def roles_after(kept: Social, community: str, last: Role | None) -> Iterator[Role]:
-    """Yield the roles after the role `last`, or all roles, by role and name."""
+    """Yield the roles after the role `last`, by role and name. If `last` is None, yield all roles."""
     if last is None:
         return roles(kept, community)
     rows = kept.roles.by_rank.after(community, last.role, last.account)
@@ -188,13 +188,13 @@ def admins(kept: Social, community: str) -> list[str]:
 
 
 def titles(kept: Social, community: str, last: str) -> Iterator[Role]:
-    """Yield the roles with titles in a community, ordered by account name, after the name `last`."""
+    """Yield the roles that have a title in a community, ordered by account name, from the first one after `last`."""
     rows = takewhile(lambda row: row.community == community, kept.roles.by_name.after(community, last))
     return (row for row in rows if row.title)
 
 
 def subscribers(kept: Social, community: str, last: str) -> Iterator[Subscription]:
-    """Yield the newest 250 subscribers of a community, newest first, only those after the account `last`."""
+    """Yield the newest 250 subscribers of a community, newest first. If `last` is given, start after that account."""
     rows: Iterable[Subscription] = islice(kept.subscriptions.by_community.equal(community), SUBSCRIBERS_MAX)
     row = kept.subscriptions.by_pair.get(community, last) if last else None
     return (one for one in rows if row is None or one.id < row.id)
@@ -220,7 +220,10 @@ def popular(state: State, kept: Social, limit: int) -> list[Community]:
 
 
 def community_list(state: State, kept: Social, sort: str, query: str, last: Community | None) -> Iterator[CommunityRank]:
-    """Yield the communities that contain all words of a query, after `last`, ordered by rank, age (`new`) or subscribers (`subs`)."""
+    """Yield the communities that contain all words of a query, starting after `last`.
+
+    The order is by rank, age (`new`) or number of subscribers (`subs`).
+    """
     found = standings(state, kept)
     if sort == "new":
         found.sort(key=lambda one: (-one.row.created, one.row.account))
@@ -250,7 +253,7 @@ class PayoutRow(Struct):
 
 
 class PayoutRows(Struct):
-    """The rows with the largest payouts, and the sums of all rows and of the authors' rows."""
+    """The rows with the largest payouts, and two sums: of all rows, and of the rows of authors."""
 
     largest: list[PayoutRow]
     total: int

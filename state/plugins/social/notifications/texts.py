@@ -29,7 +29,7 @@ TEXTS = {
 
 
 class Content(Struct):
-    """Values for the text and the link of a notification. `post` is author/permlink, `title` is the community's title."""
+    """Values for the text and the link of a notification. `post` is author/permlink, and `title` is the title of its community."""
 
     type: Type
     src: str = ""
@@ -76,7 +76,7 @@ def shown_amount(payload: str) -> str:
 
 
 def url(content: Content) -> str:
-    """Return the link of a notification: its post, else its community, else an account."""
+    """Return the link of a notification: to its post if it has one, else to its community, else to an account."""
     if content.post:
         return f"@{content.post}"
     if content.community:

@@ -36,14 +36,14 @@ class Type(IntEnum):
 
 
 COMMUNITY_SCORE, STRANGER_SCORE = 35, 15
-# (rank bound, score): accounts ranked before the bound have this score.
+# (rank bound, score): an account whose rank is below the bound has this score.
 RANK_SCORES = ((200, 70), (1000, 60), (6500, 50), (25_000, 40), (100_000, 30))
 LAST_SCORE = 20
 VOTE_RSHARES_MIN = 10**10
 CONTRIBUTION_MIN = 20  # thousandths of an SBD
 SCORE_MAX, SCORE_OF_DIGIT = 100, 25
 MENTION_STEP = 2
-# (score bound, limit): accounts that score less than the bound can mention this many accounts in a post.
+# (score bound, limit): an account whose score is below the bound can mention this many accounts in a post.
 MENTIONS_MAX = ((30, 5), (60, 10))
 MENTIONS_MOST = 25
 
@@ -64,17 +64,17 @@ def notify_error(state: State, kept: Social, account: str, text: str, post: int 
 
 
 def is_sent(kept: Social, kind: Type, post: SocialPost, account: str) -> bool:
-    """Whether a notification that is written once per post and account was already written."""
+    """Whether a notification that is sent only once per post and account was already written."""
     return kept.sent_once.by_all.get(kind, post.id, account) is not None
 
 
 def remember(kept: Social, kind: Type, post: SocialPost, account: str) -> None:
-    """Record that a notification that is written once per post and account was written."""
+    """Record that a notification that is sent only once per post and account was written."""
     kept.sent_once.insert(SentOnce(type=int(kind), post=post.id, account=account))
 
 
 def rank_score(rank: int | None) -> int:
-    """Return the score of notifications that an account of this rank causes."""
+    """Return the score of the notifications that an account of this rank causes."""
     if rank is not None:
         for bound, score in RANK_SCORES:
             if rank < bound:
@@ -99,12 +99,12 @@ def mention_score(score: int, count: int) -> int:
 
 
 def contribution(payout: int, net_rshares: int, rshares: int) -> int:
-    """Return the contribution of a vote to the current payout, by its share of the rshares, in thousandths of an SBD."""
+    """Return a vote's contribution to the current payout, in thousandths of an SBD: the share of its rshares in `net_rshares`."""
     return payout * rshares // net_rshares if net_rshares > 0 else 0
 
 
 def vote_score(thousandths: int) -> int:
-    """Return the score of a vote by its contribution, 25 per digit after the first, at most 100."""
+    """Return the score of a vote from its contribution: 25 for each digit after the first, at most 100."""
     return min(SCORE_MAX, SCORE_OF_DIGIT * (len(str(thousandths)) - 1))
 
 
@@ -114,7 +114,10 @@ def mentioned(body: str) -> list[str]:
 
 
 def notify_reply(state: State, kept: Social, comment: Comment, post: SocialPost) -> None:
-    """Notify the author of the parent of a new comment, unless this author wrote the comment or ignores its author."""
+    """Notify the author of the parent of a new comment.
+
+    No notification is written if this author also wrote the comment, or ignores the comment's author.
+    """
     to, author = comment.parent_author, comment.author
     if not to or to == author or to in kept.irredeemables or ignores(state, to, author):
         return
@@ -136,7 +139,7 @@ def notify_mentions(state: State, kept: Social, comment: Comment, post: SocialPo
     score = account_score(state, kept, comment.author)
     if len(names) > mentions_most(score):
         return
-    # The reference's order is undefined. Because of the sorting, all nodes number the notifications alike.
+    # The reference's order is undefined. The names are sorted so that all nodes number the notifications in the same way.
     for name in sorted(names):
         if not is_sent(kept, Type.mention, post, name) and not ignores(state, name, comment.author):
             remember(kept, Type.mention, post, name)
@@ -157,7 +160,7 @@ def notify_vote(state: State, kept: Social, comment: Comment, post: SocialPost, 
     if vote.rshares < VOTE_RSHARES_MIN or is_sent(kept, Type.vote, post, voter):
         return
     payout = payout_of(state, kept.facts, comment, kept.facts.worth(state)).total
-    # Use net_rshares, not the sum of all votes. After a payout it is 0, and so is the contribution.
+    # Use net_rshares, not the sum of all votes. After a payout net_rshares is 0, and so is the contribution.
     added = contribution(payout, comment.net_rshares, vote.rshares)
     if added < CONTRIBUTION_MIN:
         return

@@ -28,7 +28,7 @@ from state.protocol.constants import DAY_SECONDS
 from state.tables import State
 from state.tables.content import Comment
 
-DUE_FROM, DUE_TO = 12 * 3600, 36 * 3600  # seconds from now; lists by payout hold the posts whose payout is due in this range
+DUE_FROM, DUE_TO = 12 * 3600, 36 * 3600  # seconds from now; lists by payout contain the posts whose payout is due between these times
 PINNED_ORDERS = ("trending", "created")
 PINS_MAX = 100
 FEED_SECONDS = 30 * DAY_SECONDS
@@ -68,7 +68,7 @@ def scope_of(kept: Social, tag: str, observer: str) -> Scope:
 
 
 def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int, start: Comment | None) -> list[int]:
-    """Return the ids of the posts of a scope in a sort order, after the post `start` if it is given.
+    """Return the ids of the posts of a scope in a sort order. If `start` is given, return those after that post.
 
     The lists of several scopes are merged lazily. The first page of a community starts with its pinned posts, which don't count towards the
     limit.
@@ -80,7 +80,8 @@ def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int
     entries: Iterator[Entry] = walks[0] if len(walks) == 1 else merge(*walks)
     ranked = kept.view.ranked(kept.facts)
     if sort == "muted" and not scope.of_communities:
-        # Entries hold negated payouts, and this list holds only payouts above 0. Earnings above 0 can be worth less than the smallest unit.
+        # Entries contain negated payouts, and this list contains only payouts above 0. Earnings above 0 can be worth less than the smallest
+        # unit.
         entries = takewhile(lambda entry: entry[0] < 0, entries)
     found = (comment for _, comment in entries)
     if order.by_due:
@@ -94,7 +95,7 @@ def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int
 
 
 def due_buckets(now: int) -> range:
-    """Return the time buckets with the payouts that are due soon. Each bucket has a separate list (ranked_posts.py)."""
+    """Return the time buckets of the payouts that are due soon. Each bucket has a separate list (ranked_posts.py)."""
     return range((now + DUE_FROM) // DUE_SECONDS, (now + DUE_TO) // DUE_SECONDS + 1)
 
 
@@ -127,8 +128,8 @@ def by_payout(entries: Sequence[Entry], worth: Worth, start: Entry | None) -> It
     """Convert a list by earnings to entries by payout, and yield them after `start`.
 
     Lists are sorted by earnings, in rshares, since payouts change with the fund in every block. A payout grows with the earnings, but is
-    rounded, and posts with equal payouts are ordered by id. So the list is read in ranges of equal payout, each found by bisection and
-    sorted by id.
+    rounded, and posts with equal payouts are ordered by id. The list is therefore read in ranges of equal payout. Each range is found by
+    bisection and sorted by id.
     """
 
     def payout(entry: Entry) -> int:
@@ -151,7 +152,7 @@ def by_payout(entries: Sequence[Entry], worth: Worth, start: Entry | None) -> It
 def same_payout(entries: Sequence[Entry], place: int, end: int) -> Iterable[Entry]:
     """Return the entries between two positions, which have the same payout, ordered by id.
 
-    Entries without earnings are already sorted by id, and are most of the entries without payout. So only the others are sorted.
+    Entries without earnings are already sorted by id, and make up most of the entries without a payout. Only the others are sorted here.
     """
     unearned = bisect_left(entries, (0, -1), place, end)
     if unearned == place:
@@ -198,7 +199,7 @@ def replies_to(state: State, kept: Social, account: str, start: Comment | None) 
 
 
 def oldest_answered(state: State, kept: Social, account: str) -> int:
-    """Return the id of the oldest of an account's newest 10,000 posts and replies, 0 if it has fewer."""
+    """Return the id of the oldest among an account's newest 10,000 posts and replies, 0 if it has fewer."""
     row = state.accounts.by_name.get(account)
     # The chain's count never falls, so only the busiest accounts need the search.
     if row is None or row.post_count < ANSWERED_MAX:
@@ -219,7 +220,7 @@ def unpaid_posts(state: State, kept: Social, account: str, start: Comment | None
 
 
 def valid_reblog(state: State, kept: Social, reblog: Reblog) -> tuple[SocialPost, Comment] | None:
-    """Return the post of a reblog, or None if it was deleted after the reblog, even if a new post has its permlink."""
+    """Return the post of a reblog, or None if that post was deleted after the reblog, even if a new post has the same permlink."""
     post = kept.posts.find(reblog.post)
     comment = None if post.is_deleted else state.comments.get(post.comment)
     return None if comment is None or comment.created > reblog.created else (post, comment)
@@ -278,7 +279,10 @@ def feed(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
 
 
 def feed_entry(kept: Social, comment: Comment, followed: set[str], since: int) -> ListedPost:
-    """Return a post with the earliest time at which one of the followed accounts wrote or reblogged it, and their reblogs."""
+    """Return a post as a feed contains it.
+
+    The time is the earliest one at which a followed account wrote or reblogged the post. The reblogs are those of followed accounts.
+    """
     rows = [row for row in kept.reblogs.by_post.equal(kept.posts.by_comment.find(comment.id).id) if row.account in followed]
     reblogs = [row for row in rows if row.created >= max(since, comment.created)]
     times = [row.created for row in reblogs] + ([comment.created] if comment.author in followed and comment.created >= since else [])
@@ -289,7 +293,10 @@ def feed_entry(kept: Social, comment: Comment, followed: set[str], since: int) -
 
 
 def discussion(state: State, kept: Social, top: Comment) -> dict[int, list[Comment]]:
-    """Return the ids of a comment and its descendants, breadth-first, each with its replies; at most 500, 50 levels deep."""
+    """Return a comment and its descendants, breadth-first, as ids with the replies to each.
+
+    The result contains at most 500 comments, and is at most 50 levels deep.
+    """
     found: dict[int, list[Comment]] = {top.id: []}
     level: deque[tuple[Comment, int]] = deque([(top, 1)])
     while level:

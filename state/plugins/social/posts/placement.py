@@ -1,4 +1,4 @@
-"""Indexes posts and replies: community, permission to write, promotion, reblogs, notifications. It never refuses an operation.
+"""Indexes posts and replies: community, permission to write, promotion, reblogs, notifications. No operation is refused here.
 Source: social.md §1.1, §1.3, §1.10, §1.11.
 """
 
@@ -40,11 +40,11 @@ def on_comment(state: State, kept: Social, operation: Comment) -> None:
 
 
 def add_post(state: State, kept: Social, comment: CommentRow) -> SocialPost:
-    """Index a new comment, in the row of a deleted one with the same permlink if there is one.
+    """Index a new comment. If there is a row of a deleted comment with the same permlink, reuse that row.
 
     A root post belongs to the community named by its category, if that exists. A reply belongs to the community of its parent. This is
-    final: edits don't move a post, and a community that is registered later doesn't adopt it. A post by an author without permission
-    is muted, with an error notification. Every reply to a muted post is muted.
+    final: edits don't move a post, and a community that is registered later doesn't adopt it. A post by an author without permission is
+    muted, with an error notification. Every reply to a muted post is muted.
     """
     parent = kept.post(comment.parent_author, comment.parent_permlink) if comment.parent_author else None
     community = comment.category if parent is None and kept.community(comment.category) else ""
@@ -81,13 +81,13 @@ def may_write(kept: Social, community: str, account: str, *, is_reply: bool) -> 
 
 
 def remember_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
-    """Store the row of a comment before its deletion, since the index finds the row only by the comment."""
+    """Store the row of a comment before the comment is deleted, since afterwards the index can't find the row."""
     comment = find_comment(state, operation.author, operation.permlink)
     kept.leaving = None if comment is None else kept.posts.by_comment.get(comment.id)
 
 
 def mark_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
-    """Mark a row as deleted if its comment no longer exists. Before hardfork 19 a deletion can have no effect."""
+    """Mark a row as deleted if its comment no longer exists. Before hardfork 19 a deletion could have no effect."""
     post = kept.leaving
     if post is not None and state.comments.get(post.comment) is None:
         kept.posts.modify(post, is_deleted=True)
@@ -95,7 +95,7 @@ def mark_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
 
 
 def on_vote(state: State, kept: Social, operation: Vote) -> None:
-    """Mark the post and its author, whose reputation can change, for ranking after a vote, and notify the author."""
+    """After a vote, mark the post and its author for ranking, and notify the author. The author's reputation can have changed."""
     comment = find_comment(state, operation.author, operation.permlink)
     voter = state.accounts.by_name.get(operation.voter)
     if comment is None or voter is None:
@@ -116,15 +116,15 @@ def on_payout(state: State, kept: Social, operation: CommentPayoutUpdate) -> Non
 
 
 def on_hardfork(state: State, kept: Social, operation: Hardfork) -> None:
-    """Mark all posts for ranking after a hardfork, since the rules of payouts can have changed."""
+    """Mark all posts for ranking after a hardfork, since it can have changed the rules of payouts."""
     for comment in state.comments:
         kept.dirty.row(comment.id)
 
 
 def promote(state: State, kept: Social, operation: Transfer) -> None:
-    """Promote a post or reply permanently, after a transfer of SBD to `null` with the post as memo (`@author/permlink`).
+    """Permanently promote a post or reply, after a transfer of SBD to `null` with the post as memo (`@author/permlink`).
 
-    The plugin `tags` has other rules for these transfers: only root posts, until their payout, and more slashes are allowed.
+    The plugin `tags` has other rules for these transfers: it promotes only root posts, until their payout, and allows more slashes.
     """
     if operation.to != COIN_NULL_ACCOUNT or operation.amount.symbol != SBD:
         return
@@ -149,7 +149,7 @@ def on_relation(state: State, kept: Social, operation: FollowOperation, before: 
 def apply_reblog(state: State, kept: Social, actor: str, members: dict[str, Any]) -> None:
     """Add or remove a reblog. A payload that is invalid, or not about a root post, is ignored.
 
-    The plugin `follow` interprets the same operation for follow_api with stricter rules and separate rows. Here, as in the reference's
+    The plugin `follow` interprets the same operation for follow_api, with stricter rules and separate rows. Here, as in the reference's
     indexer, a reblog can be removed, and an account can reblog its own post.
     """
     account, author, permlink = (members.get(key) for key in ("account", "author", "permlink"))
