@@ -153,7 +153,7 @@ class Chain:
         return None if header is None else header.timestamp
 
     def _operations_of(self, number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
-        """Return the id and the operations of a transaction on the main branch, which begins `size` bytes before the end of its block."""
+        """Return the id and operations of the transaction that begins `size` bytes before the end of a main branch block."""
         if number > self.irreversible:
             block = self.forks.on_main_branch(number)
             if block is None or index >= len(block.transactions):

@@ -84,7 +84,7 @@ def require_bounded(count: int) -> None:
 
 
 def require_time(state: State, count: int, missed: int) -> None:
-    """Refuse blocks if the last one would be later than GENERATED_TIME_MAX."""
+    """Refuse to produce `count` blocks, each after `missed` missed slots, if the last one would be later than GENERATED_TIME_MAX."""
     last = slot_time(state, missed + 1) + (count - 1) * (missed + 1) * COIN_BLOCK_INTERVAL
     require(
         last <= GENERATED_TIME_MAX,

@@ -26,7 +26,7 @@ REFUSED_MAX = 4096  # remembered refused blocks
 class BranchBlock(Struct, frozen=True, gc=False):
     """A fork block as bytes, with the fields that are needed before it is applied.
 
-    `keys` contains the signing keys that it can give to witnesses when it is applied, and possibly more.
+    `keys` contains at least the signing keys that the block can set for witnesses when it is applied.
     """
 
     id: bytes

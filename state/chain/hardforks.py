@@ -173,7 +173,7 @@ def recount_voted(state: State, only_with_proxy: bool) -> None:
 def recount_voted_and_children(state: State) -> None:
     """Hardfork 6: recount the witnesses that accounts vote for, and the descendants of comments.
 
-    By mistake only accounts with a proxy were counted; all others got 0. Hardfork 8 corrected it.
+    By mistake only accounts with a proxy were counted; all others got 0. Hardfork 8 corrected this.
     """
     recount_voted(state, only_with_proxy=True)
     for comment in list(state.comments):
@@ -288,7 +288,7 @@ def raise_account_fee(state: State) -> None:
 
 
 def replace_fee(props: ChainProperties, fee: int) -> ChainProperties:
-    """Return chain properties with another account creation fee."""
+    """Return chain properties in which the account creation fee is replaced."""
     return structs.replace(props, account_creation_fee=fee)
 
 

@@ -1,4 +1,4 @@
-"""Access to the irreversible blocks: read from the attached block log, or kept in memory as bytes if there is none."""
+"""Access to the irreversible blocks, which are read from the attached block log, or kept in memory as bytes if there is none."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -61,7 +61,7 @@ class IrreversibleBlocks:
         return None if packed is None else self._wire.unpack_header(packed)
 
     def operations_of(self, number: int, size: int) -> tuple[bytes, tuple[Any, ...]]:
-        """Return the id and the operations of a transaction in an irreversible block, which begins `size` bytes before the block's end."""
+        """Return the id and operations of the transaction that begins `size` bytes before the end of an irreversible block."""
         packed = self.packed(number)
         if packed is None:
             raise missing(number)

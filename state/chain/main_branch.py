@@ -154,8 +154,8 @@ class MainBranch:
     def store_irreversible(self, parent: int) -> None:
         """Step 40 of a block: drop the undo data up to the last irreversible block.
 
-        Irreversible blocks are kept as bytes unless the log holds them. The log can hold blocks up to `parent`, the previous head. Their
-        undo records are dropped, and the fork database drops branches that begin before them.
+        Irreversible blocks are kept as bytes unless the log contains them. The log can contain blocks up to `parent`, the previous head.
+        The undo records of irreversible blocks are dropped, and the fork database drops branches that begin before these blocks.
         """
         last = self.state.props.last_irreversible_block_num
         in_log = self.irreversible_blocks.drop_logged_blocks(parent)
@@ -234,7 +234,7 @@ class MainBranch:
 
     @property
     def poppable(self) -> int:
-        """The number of blocks that can be popped. Block 1 can't, because it has no parent."""
+        """The number of blocks that can be popped. Block 1 can't be popped, because it has no parent."""
         return len(self.positions) - (bool(self.positions) and self.positions[0][0] == 1)
 
     def pop(self, count: int) -> None:

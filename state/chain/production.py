@@ -129,7 +129,7 @@ def all_selectable(state: State, waiting: Sequence[SignedTransaction], when: int
 
 
 def block_room(state: State) -> int:
-    """Return the exclusive upper bound of a block's size, less the part reserved for required actions while any are queued."""
+    """Return the exclusive upper bound of a block's size. The part reserved for required actions is subtracted while any are queued."""
     most = state.props.maximum_block_size
     if not len(state.required_actions):
         return most

@@ -51,7 +51,7 @@ class BlockSidecars:
         return any(block_number(block_id) > number for block_id in self.edits)
 
     def apply(self, state: State, block_id: bytes) -> None:
-        """Make the edits of a block on the state after it."""
+        """Make the edits of a block, on the state after that block."""
         self._apply(state, self.edits_of(block_id), 0)
 
     def add_to_head(self, state: State, edits: Iterable[StateEdit], *, is_reversible: bool, are_known: bool = False) -> None:
@@ -111,7 +111,7 @@ class BlockSidecars:
                 listener(min(map(block_number, changed)))
 
     def accept(self, block: SignedBlock, transactions: Mapping[bytes, None]) -> None:
-        """Record the positions of a block's transactions that are in `transactions`, accepted through impersonation."""
+        """Record the positions of those transactions of a block that are in `transactions`: accepted through impersonation."""
         positions = tuple(position for position, trx in enumerate(block.transactions) if trx.id in transactions)
         if positions and block.id not in self._accepted:
             self._accepted[block.id] = positions

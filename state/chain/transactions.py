@@ -63,7 +63,7 @@ def authority_lookups(state: State) -> Lookups:
 
 
 def canonical_rule(state: State) -> Canonical:
-    """Return the canonical form required of signatures: BIP 62 since hardfork 20, the reference library's before."""
+    """Return the canonical form required of signatures: BIP 62 since hardfork 20, and before the rule of the reference's library."""
     return Canonical.bip_0062 if state.hardfork >= 20 else Canonical.fc_canonical
 
 

@@ -36,7 +36,7 @@ def regenerated(
     """Return the mana at `now` of a bar that had `current` mana at `since`. `most` is the size of the bar.
 
     Mana above the size, after the account has lost VESTS, is cut to the size. With `capped`, the elapsed time counts up to the 5 days in
-    which an empty bar fills. This matters only for a negative `current`, as resource credits can have, which regenerate without the cap.
+    which an empty bar fills. This matters only if `current` is negative. Resource credits can be negative, and regenerate without the cap.
     """
     elapsed = now - since
     if most < 0 or elapsed < 0:

@@ -53,7 +53,7 @@ def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
 
 
 def voted_witnesses(state: State, account: Account) -> list[Witness]:
-    """Return the witnesses that an account votes for, in arbitrary order: callers change each independently."""
+    """Return the witnesses that an account votes for. Their order is arbitrary, since callers change each one independently."""
     return [state.witness(vote.witness) for vote in state.witness_votes.of_account.of(account.name)]
 
 

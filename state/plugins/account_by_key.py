@@ -107,7 +107,7 @@ class AccountByKey:
 
 
 def references(state: State, key: bytes) -> tuple[str, ...]:
-    """Return the accounts that have a key, in ascending order."""
+    """Return the accounts that use a key in an authority, in ascending order."""
     row = ACCOUNT_BY_KEY.of(state).references.by_key.get(key)
     return () if row is None else row.accounts
 

@@ -1,4 +1,4 @@
-"""`Authority`: keys and accounts with weights. Signatures are checked against it in authorization/signatures_check.py."""
+"""`Authority`: keys and accounts with weights. authorization/signatures_check.py checks signatures against an authority."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from state.protocol.values.text import is_valid_account_name
 
 
 class Authority(Struct, frozen=True, gc=False):
-    """Weights of accounts and of keys, both in ascending order, and the threshold that approving members must reach."""
+    """Weights of accounts and keys, both in ascending order of members, and the threshold that the approving members must reach."""
 
     weight_threshold: UInt32 = 0
     account_auths: Annotated[tuple[tuple[str, int], ...], Pairs(Bounded(16), Int(16))] = ()

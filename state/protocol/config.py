@@ -81,7 +81,7 @@ def config_object(spec: ChainSpec) -> dict[str, Any]:
 
 
 def from_spec(spec: ChainSpec) -> dict[str, Any]:
-    """Return the values that aren't constants of a build."""
+    """Return the values of get_config that aren't constants of a build."""
     return {
         "IS_TEST_NET": spec.is_test,
         "TESTNET_BLOCK_LIMIT": spec.block_limit,
@@ -98,14 +98,17 @@ def from_spec(spec: ChainSpec) -> dict[str, Any]:
 
 
 def is_included(spec: ChainSpec, key: str) -> bool:
-    """Whether the result has this key. The block limit is included only if the chain has one, SMT constants only with SMTs."""
+    """Whether the result of get_config has this key.
+
+    The block limit is included only if the chain has one, SMT constants only with SMTs.
+    """
     if key == "TESTNET_BLOCK_LIMIT":
         return spec.block_limit > 0
     return spec.smt or not key.startswith("SMT_")
 
 
 def constant(spec: ChainSpec, key: str) -> int | str:
-    """Return the value of a constant: that of the build, or else that of all chains."""
+    """Return the value of a constant: the build's value if it differs between builds, else the value of all chains."""
     value: int | str = getattr(spec.constants, key) if hasattr(spec.constants, key) else getattr(constants, key)
     return value
 

@@ -284,8 +284,8 @@ COIN_PROTECTION_HARDFORK_TIME231 = 1590148800
 # The text is parsed with the chain's own key prefix, so on a test chain HF 9 fails if one of its accounts exists.
 HF9_PUBLIC_KEY = "STM7sw22HqsXbz7D2CmJfmMwt9rimtk518dRzsR1f8Cgw52dQR1pR"
 
-# Account names of the public chain, separated by spaces; `{brand}` stands for the brand word. `ChainSpec.spell` must not be applied:
-# names like `coinfund` contain the placeholder by coincidence.
+# Account names of the public chain, separated by spaces; `{brand}` is replaced by the brand word. `ChainSpec.spell` must not be applied:
+# names like `coinfund` contain the product's spelling by coincidence.
 HF9_ACCOUNTS = """
     aeico aenor aizensou albertogm alibaba alyssas amartinezque amazon animalrobot arsahk arwani-wawan auxon b0y2k binwah-de-rese
     bitcube blackjincrypto boatymcboatface boy bravenewcoin bryner btcturbo bu328281 bue bue-witness bunny cheftony chhayll chitty

@@ -1,7 +1,7 @@
 """The class tree of the chain's refusals, with the reference's codes, names and texts.
 
-Clients match the text of an error. It is written once, in product spelling with `${key}` placeholders, and is spelled and filled in
-only for a reply (`message`). Source: rpc-api.md §1.7, §1.8.
+Clients match the text of an error. A text is written once, in the product's spelling and with `${key}` placeholders. The chain's spelling
+and the values are inserted only for a reply (`message`). Source: rpc-api.md §1.7, §1.8.
 """
 
 import re
@@ -15,12 +15,12 @@ PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 
 
 def as_written(text: str) -> str:
-    """Return the text unchanged: the product spelling."""
+    """Return the text unchanged, in the product's spelling."""
     return text
 
 
 class ChainError(Exception):
-    """Base of refusals, which are expected errors reported to the client. The state is unchanged.
+    """Base of refusals, which are expected errors reported to the client. A refusal leaves the state unchanged.
 
     `text` can contain `${key}` placeholders for `values`. `condition` is the failed expression of the reference, which precedes the text of
     an assertion. `context` is the reference's description of the current step. `frames` are such descriptions with placeholders and their
@@ -96,15 +96,15 @@ class EndOfFile(ChainError):
 
 
 class OutOfRange(ChainError):
-    """Bytes end too early, or a number doesn't fit."""
+    """The bytes end too early, or a number is out of range."""
 
     CODE, NAME, WHAT = 8, "out_of_range_exception", "Out of Range"
 
 
 def cut_short(size: int, left: int, method: str = "read") -> OutOfRange:
-    """Return the reference's error for `size` bytes that end within a value, where the last read finds only `left` bytes.
+    """Return the reference's error for `size` bytes that end within a value. `left` is the number of bytes that remain for the last read.
 
-    The count in the text depends on `left` only, not on the number of missing bytes.
+    The count in the text depends only on `left`, not on the number of missing bytes.
     """
     return OutOfRange("${method} datastream of length ${len} over by ${over}", method=method, len=size, over=1 - left)
 
@@ -135,7 +135,7 @@ class LexicalCast(Wrapped):
 class UnknownKey(Wrapped):
     """A required object doesn't exist: the one with this `key` in these `fields`. `kind` is its type if the fields don't imply it.
 
-    The reference's text contains none of these; explanations use them.
+    The reference's text contains none of these values; explanations of refusals use them.
     """
 
     NAME = "N5boost10wrapexceptISt12out_of_rangeEE"
@@ -222,7 +222,7 @@ class TransactionExpired(InvalidTransaction):
 
 
 class WrongReferenceBlock(InvalidTransaction):
-    """The reference block of a transaction isn't the block that this chain has at that number."""
+    """The reference block of a transaction differs from the block with that number on this chain."""
 
     CODE, NAME, WHAT = 4030200, "transaction_tapos_exception", "transaction tapos exception"
 
@@ -280,7 +280,7 @@ class PluginRefused(ChainError):
 
 
 def require(ok: object, text: str = "", /, *, condition: str = "", **values: object) -> None:
-    """Raise Refused unless `ok`. The chain's rules refuse with this function."""
+    """Raise Refused unless `ok` is true. The chain's rules make their checks with this function."""
     if not ok:
         raise Refused(text, condition=condition, **values)
 
@@ -293,4 +293,4 @@ def existing(value: Value | None, text: str = "", /, *, condition: str = "", **v
 
 
 class NotCanonical(Exception):
-    """Raised for bytes that packing the decoded value again would change (wire-format.md §1.2)."""
+    """Raised for bytes that differ from the packed form of the value decoded from them (wire-format.md §1.2)."""

@@ -1,7 +1,7 @@
 """`Operation`, the registry of all operations, and the kind of fields that contain operations.
 
-`@operation(tag, active="from_")` registers a frozen Struct. Its annotated fields are its schema in wire order. Tags include those of
-the SMT operations; a chain without SMTs writes lower tags for the later operations (wire-format.md §4).
+`@operation(tag, active="from_")` registers a frozen Struct. Its annotated fields are its schema in wire order. The tags are
+those of a chain with SMT operations. A chain without SMTs writes lower tags for the operations after them (wire-format.md §4).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Operation(Struct, frozen=True, gc=False):
     """The field with the account that can be locked out of this operation, "" if no account can be."""
 
     def validate(self, codecs: Codecs) -> None:
-        """Check everything that doesn't depend on the state, in the reference's order and with its texts.
+        """Make all checks that don't depend on the state, in the reference's order and with its texts.
 
         Some operations need the chain's `codecs`, for packed values and for limits that are constants of the build (`codecs.spec`).
         """
@@ -94,7 +94,7 @@ class Operation(Struct, frozen=True, gc=False):
         return needed.active | needed.owner | needed.posting
 
     def apply(self, state: Any) -> None:
-        """Check the preconditions, then change the state (a state.tables.State)."""
+        """Check the preconditions, then change `state` (a state.tables.State)."""
         raise Refused("${name} is not available in this version", condition="false", name=f"{self.NAME}_operation")
 
 
@@ -126,7 +126,8 @@ def operation(
 
     `posting`, `active` or `owner` names the field (an account, or a set of accounts) whose authority must sign. An operation with other
     requirements defines `authorities` itself. `impacted` names the fields of affected accounts, if these aren't just the signers.
-    `protected` names the field of the account that can be locked out of the operation. `units` is its work if it differs from the default.
+    `protected` names the field with the account that can be locked, in which case the operation is refused. `units` is the operation's work
+    if it differs from the default.
     """
 
     def declare(cls: Op) -> Op:
@@ -149,7 +150,7 @@ def operation(
 
 
 def is_many(cls: type[Operation], field: str) -> bool:
-    """Whether a signer's field contains several names."""
+    """Whether the field of the signers contains several names."""
     kind = kind_of_field(cls, field)
     many = isinstance(kind, Many)
     assert isinstance(kind.element if many else kind, Bounded), f"{cls.__name__}.{field} has no account names"
@@ -243,7 +244,7 @@ class OperationKind(Kind):
 
 
 def legacy_parser(codecs: Codecs) -> Parse:
-    """Return the parser of the condenser's `["transfer", {...}]`. The name can be the full name or an index into the legacy list.
+    """Return the parser of the condenser's `["transfer", {...}]`. The first element can be the full name or an index into the legacy list.
 
     As in the reference, an array with fewer than two members is an empty vote, and SMT operations can't be parsed (wire-format.md §5).
     """
@@ -276,7 +277,7 @@ def legacy_parser(codecs: Codecs) -> Parse:
 
 
 def is_converted(codecs: Codecs, cls: type) -> bool:
-    """Whether the condenser's form of an operation differs from that of other API groups, because it has an asset or a price."""
+    """Whether the condenser's form of an operation differs from that of other API groups, because the operation has an asset or a price."""
 
     def differs(kind: Any) -> bool:
         if isinstance(kind, type):
@@ -287,7 +288,7 @@ def is_converted(codecs: Codecs, cls: type) -> bool:
 
 
 def wire_tag(tag: int, smt: bool) -> int:
-    """Return the tag of an operation on the wire. Without SMTs, virtual tags are lower and SMT operations are refused."""
+    """Return the tag of an operation on the wire. Without SMTs, virtual operations have lower tags and SMT operations are refused."""
     if smt or tag < SMT_TAGS.start:
         return tag
     require(tag not in SMT_TAGS, condition=NO_SUCH_TYPE)

@@ -69,7 +69,7 @@ def pow2_summary(packed_input: bytes) -> int:
 
 
 def require_equihash(packed_input: bytes, n: int, k: int, seed: bytes, inputs: Sequence[int], pow_summary: int) -> None:
-    """Refuse an `equihash_pow` whose proof is invalid for its packed `pow2_input`."""
+    """Refuse an `equihash_pow` whose proof doesn't belong to its packed `pow2_input` or is invalid."""
     require(n == EQUIHASH_N, "proof of work 'n' value is incorrect", condition="proof.n == COIN_EQUIHASH_N")
     require(k == EQUIHASH_K, "proof of work 'k' value is incorrect", condition="proof.k == COIN_EQUIHASH_K")
     require(seed == sha256(packed_input).digest(), "proof of work seed does not match expected seed", condition="proof.seed == seed")
@@ -80,7 +80,7 @@ def require_equihash(packed_input: bytes, n: int, k: int, seed: bytes, inputs: S
 def is_equihash_solution(seed: bytes, inputs: Sequence[int]) -> bool:
     """Whether the XOR of all inputs' words is zero. As in the reference, number, order and distinctness of inputs don't matter."""
     key = equihash_key(seed)
-    # Masking each word commutes with XOR, so it is done once, at the end.
+    # Masking each word commutes with XOR, so the mask is applied once, at the end.
     return bool(inputs) and reduce(xor, (_equihash_hash(key, i) for i in inputs)) & _EQUIHASH_MASK == 0
 
 

@@ -1,4 +1,4 @@
-"""Prefetched keys of a block: extracts its signatures, and stores the recovered keys in the block for its rules.
+"""Prefetched keys of a block: extracts the block's signatures, and stores the recovered keys in the block, where its rules find them.
 
 A stored key only identifies the signer. Each use of the signature still checks the canonical rule (`Wire.signers`, `Wire.block_signer`).
 """
@@ -12,7 +12,7 @@ from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 def records_of(wire: Wire, block: SignedBlock) -> bytes:
     """Return the records of a block's signatures: the header's, then those of the transactions in order.
 
-    The result is b"" for a block built with signatures of another size, whose keys couldn't be assigned.
+    The result is b"" if a signature has another size than usual, since then the keys couldn't be assigned.
     """
     chain_id = wire.spec.chain_id
     parts = [block.digest, block.witness_signature]
@@ -30,7 +30,7 @@ def records_of(wire: Wire, block: SignedBlock) -> bytes:
 
 
 def keep_keys(block: SignedBlock, keys: bytes) -> None:
-    """Store the answers to a block's records in the block. All-zero answers are not stored."""
+    """Store the keys that were recovered from a block's records in the block. Keys of only zeros are not stored."""
     if keys[0]:
         block.signer = keys[:ANSWER_SIZE]
     at = ANSWER_SIZE
@@ -48,7 +48,7 @@ def signer_records(wire: Wire, trx: SignedTransaction) -> bytes:
 
 
 def keep_signers(trx: SignedTransaction, found: bytes) -> None:
-    """Store the answers to a transaction's records in the transaction, unless one of them is all zeros."""
+    """Store the keys recovered from a transaction's records in the transaction, unless a key consists of only zeros."""
     if all(found[::ANSWER_SIZE]):
         trx.signers = tuple([found[i : i + ANSWER_SIZE] for i in range(0, len(found), ANSWER_SIZE)])
 

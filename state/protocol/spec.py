@@ -196,10 +196,10 @@ class GenesisAccount(Struct, frozen=True, kw_only=True):
 
     @property
     def vesting_shares(self) -> int:
-        """Satoshis of VESTS that genesis credits for `vesting`, before the split of HF 1.
+        """The VESTS that genesis credits for `vesting`, in satoshis, before the split of HF 1.
 
-        The split (× 1,000,000) makes them 1.000000 VESTS per 1.000 COIN. This is the price of an empty fund, at which shares are created
-        on a chain without powered-up genesis accounts.
+        The split (× 1,000,000) turns them into 1.000000 VESTS per 1.000 COIN. This is the price of an empty fund, at which shares are
+        created on a chain without powered-up genesis accounts.
         """
         return self.vesting * constants.VESTS_PER_COIN_SATOSHI // constants.VESTING_SPLIT
 
@@ -267,17 +267,17 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
 
     @cached_property
     def lockable_accounts(self) -> frozenset[str]:
-        """All accounts that are ever locked: the protected ones and the former treasury."""
+        """All accounts that are locked at any time: the protected accounts and the former treasury."""
         return self.protected_accounts | {constants.HIVE_TREASURY_ACCOUNT}
 
     @cached_property
     def hardfork_times(self) -> tuple[int, ...]:
-        """The time of each hardfork by its number, where 0 is genesis."""
+        """The time of each hardfork, indexed by its number. Number 0 is genesis."""
         return self.constants.COIN_GENESIS_TIME, *self.constants.HARDFORK_TIMES
 
     @cached_property
     def hardfork_versions(self) -> tuple[int, ...]:
-        """The version 0.n.0 of each hardfork by its number."""
+        """The version 0.n.0 of each hardfork, indexed by its number."""
         return tuple(number << 16 for number in range(len(self.hardfork_times)))
 
     # Initial totals, so that every supply equals the sum of its balances at genesis.
@@ -291,7 +291,7 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     def genesis_printed_sbd(self) -> int:
         """current_sbd_supply at genesis, in satoshis: the SBD of the spec's accounts, which counts as printed, so that it can be burned.
 
-        As in the reference, the first witness's SBD is in init_sbd_supply, and a block that destroys it fails.
+        As in the reference, the first witness's SBD is counted in init_sbd_supply instead, and a block that destroys it fails.
         """
         return sum(account.sbd for account in self.genesis.accounts)
 

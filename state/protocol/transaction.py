@@ -1,7 +1,7 @@
 """Transactions and blocks on the wire, with values derived from their bytes.
 
-`Wire` is a chain's codec for them: bytes and both JSON forms, ids and digests. The module also has merkle roots and the framing of a block
-log. Source: wire-format.md §2, §3, §7.
+`Wire` is a chain's codec for transactions and blocks: bytes and both JSON forms, ids and digests. The module also computes merkle roots,
+and reads and writes the frames of a block log. Source: wire-format.md §2, §3, §7.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class SignedTransaction(Struct, eq=False, gc=False):
     size: int = 0
     leaf: bytes = b""
     signers: tuple[bytes, ...] | None = None
-    # Units of work of the last time that it was applied as a pending transaction.
+    # Units of work when it was last applied as a pending transaction.
     units: int = 0
 
 
@@ -111,7 +111,7 @@ OptionalAction = Variant(("example_optional_action", ExampleOptionalAction))
 
 
 class HeaderExtension(ChainVariant):
-    """A member of a block header's extensions. Actions exist only in the test build.
+    """An element of a block header's extensions. Actions exist only in the test build.
 
     The trailing `>` in the type names of actions is an accident of the reference (wire-format.md §1.13).
     """
@@ -126,7 +126,7 @@ class HeaderExtension(ChainVariant):
 
 
 class _HardforkVoteKind(Kind):
-    """The vote as a member of a variant. Its class has no tag."""
+    """Kind of the vote as a member of a variant. The vote's class has no tag."""
 
     default = HardforkVote()
 
@@ -161,7 +161,7 @@ class SignedBlock(Struct, eq=False, gc=False):
     """A block with its signature and transactions.
 
     The other fields are derived from those on the wire. `Wire.seal_block` sets the number, id, header digest and packed size. `signer` is
-    the signing key, if known. `packed` has the bytes from which the block was read, if they are canonical.
+    the signing key, if known. `packed` contains the bytes from which the block was read, if they are canonical.
     """
 
     previous: Hash160 = ZERO_ID
@@ -210,7 +210,7 @@ class Wire:
         )
 
     def seal(self, trx: SignedTransaction) -> SignedTransaction:
-        """Compute the derived values of a transaction, from its packed form (wire-format.md §1.2)."""
+        """Compute the derived values of a transaction from its packed form (wire-format.md §1.2)."""
         trx.body = body = self.pack_body(trx)
         trx.id = sha256(body).digest()[:ID_BYTES]
         trx.size = len(packed_transaction(trx))
@@ -229,7 +229,7 @@ class Wire:
     def unpack_operations(self, data: bytes) -> tuple[bytes, tuple[Any, ...]]:
         """Decode the id and operations of a transaction that this class packed. Trailing bytes are ignored.
 
-        Account history uses this for its pages, since it takes two thirds of the time of `unpack_transaction`.
+        Account history uses this for its pages, because `unpack_transaction` takes one and a half times as long.
         """
         found: tuple[bytes, tuple[Any, ...]] = reading(self._unpack_operations, data, 0)[0]
         return found
@@ -247,8 +247,8 @@ class Wire:
     def _unpack_signed(self, data: bytes, i: int) -> tuple[SignedTransaction, int]:
         """Decode a transaction and seal it.
 
-        Its id is the hash of the repacked value. For canonical bytes, the normal case, hashing the original bytes gives the same id without
-        packing. For other bytes that id would differ from the reference's.
+        The id is the hash of the repacked value. For canonical bytes, the normal case, hashing the original bytes gives the same id without
+        packing. For other bytes that hash would differ from the reference's id.
         """
         try:
             return self._read_canonical(data, i)
@@ -303,11 +303,11 @@ class Wire:
         return shown
 
     def signature_digest(self, trx: SignedTransaction) -> bytes:
-        """Return the digest that a transaction's signatures sign."""
+        """Return the digest that the signatures of a transaction sign."""
         return sha256(self.spec.chain_id + trx.body).digest()
 
     def signers(self, trx: SignedTransaction, canonical: Canonical) -> tuple[bytes, ...]:
-        """Return the signing keys in the order of the signatures, recovered once. Refuse invalid signatures.
+        """Return the signing keys in the order of the signatures. Each key is recovered only once. Refuse invalid signatures.
 
         The canonical rule is checked at each call, since it changes with a hardfork and prefetched keys were recovered without it.
         """
@@ -337,7 +337,7 @@ class Wire:
         return block
 
     def block_signer(self, block: SignedBlock, canonical: Canonical) -> bytes:
-        """Return the key that signed a block, recovered once. Refuses an invalid signature."""
+        """Return the key that signed a block. The key is recovered only once. Refuse an invalid signature."""
         key = block.signer
         if key is None or not is_canonical(block.witness_signature, canonical):
             key = block.signer = recover(block.witness_signature, block.digest, canonical)
@@ -379,8 +379,8 @@ class Wire:
             head.previous, head.timestamp, head.witness, head.transaction_merkle_root, head.extensions, signature, transactions
         )
         self.seal_block(block)
-        # Retained, so that the block needn't be packed when it becomes irreversible (0.9 % of a replay). Bytes that aren't canonical differ
-        # in size (a two-byte number in three bytes) or in the packed header.
+        # The bytes are retained, so that the block needn't be packed when it becomes irreversible (0.9 % of a replay). Bytes that aren't
+        # canonical are not retained. They differ in size (a two-byte number in three bytes) or in the packed header.
         if is_canonical and block.size == end - start and data.startswith(block.packed_header, start):
             block.packed = data[start:end]
         return block, end
@@ -401,7 +401,7 @@ class Wire:
         return tuple(transactions), True, i
 
     def block_from_json(self, value: Any, legacy: bool = False) -> SignedBlock:
-        """Parse a block from either JSON form. The ids and keys that replies of the API add are ignored."""
+        """Parse a block from either JSON form. Ids and keys, which API replies add to a block, are ignored."""
         head = self.codecs.parser(BlockHeader, legacy)(value)
         given = to_object(value)
         signature = self.codecs.parser(SIGNATURE)(given.get("witness_signature", ""))
@@ -420,7 +420,7 @@ class Wire:
         return shown
 
     def block_to_json(self, block: SignedBlock, legacy: bool = False) -> dict[str, Any]:
-        """Return either JSON form of a block, without the members that an API adds."""
+        """Return either JSON form of a block, without the members that API replies add."""
         shown = self.header_to_json(block, legacy)
         shown["witness_signature"] = block.witness_signature.hex()
         shown["transactions"] = [self.transaction_to_json(trx, legacy) for trx in block.transactions]
@@ -440,7 +440,7 @@ def leaf_of(trx: SignedTransaction) -> bytes:
 
 
 def merkle_root(transactions: tuple[SignedTransaction, ...]) -> bytes:
-    """Return the merkle root of a block's transactions: 20 zero bytes without transactions, else RIPEMD-160 of the top digest."""
+    """Return the merkle root of a block's transactions: the RIPEMD-160 of the top digest, or 20 zero bytes without transactions."""
     level = [leaf_of(trx) for trx in transactions]
     if not level:
         return ZERO_ID
@@ -461,7 +461,7 @@ OFFSET = Layout("<Q")
 
 
 def frame(packed: bytes, start: int) -> bytes:
-    """Return the bytes to append to a block log of `start` bytes: the block and its start position."""
+    """Return the bytes that append a block to a block log of `start` bytes: the packed block and its start position."""
     return packed + OFFSET.pack(start)
 
 

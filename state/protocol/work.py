@@ -1,8 +1,8 @@
 """Counts work in units, to limit the work that a client causes and to interrupt long jobs.
 
 A unit is about 10 µs on the machine of docs/performance.md. Rules count the items that they process: rows, trades, votes, keys, members of
-authorities. The count depends only on the input and the state, so it is the same on every machine. Limits are a policy of this node and
-never refuse a block.
+authorities. The count depends only on the input and the state, so it is the same on every machine. Limits are this node's policy and never
+refuse a block.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from typing import Any, ClassVar, TypeVar
 
 from state.protocol.errors import Refused
 
-# Per transaction or call, of a client and of a client with local rights.
+# Limits per transaction or call: of a client, and of a client with local rights.
 UNITS_MAX, LOCAL_UNITS_MAX = 5_000, 50_000
-# Per block that this node makes. A transaction that exceeds it gets a separate block.
+# Limit per block that this node produces. A transaction that exceeds the limit alone gets a separate block.
 BLOCK_UNITS_MAX = 50_000
 KEY_TEXT_UNITS = 1  # per public key parsed from text
 KEY_UNITS = 3  # per public key recovered from a signature or derived from a secret
@@ -39,7 +39,7 @@ def spend_nothing(units: int, kind: str) -> None:
 
 
 class TooMuchWork(Refused):
-    """A transaction or call exceeds `limit` units of work. `kinds` has the largest components of `units` by kind, largest first."""
+    """A transaction or call exceeds `limit` units of work. `kinds` contains the kinds of work with the most units, largest first."""
 
     NAME: ClassVar[str] = "too_much_work_exception"
 
@@ -58,7 +58,7 @@ class TooMuchWork(Refused):
 
 
 class Work:
-    """Counter of units of work since the start, with a limit and a hook for interruptions.
+    """Counter of units of work, with a limit and a hook that can interrupt the work.
 
     The hook `on_pause`, if set, is called about every PAUSE_UNITS units in the middle of the work. Its argument is whether it can raise an
     exception, which isn't allowed during an undo.
@@ -96,14 +96,14 @@ class Work:
             self._pause(True)
 
     def allow(self, units: int, kind: str) -> None:
-        """Raise the limit by `units` if this is the first work of its kind under the limit. Call this before counting that work."""
+        """Raise the limit by `units` if no work of this kind has been counted under the limit. Call this before counting that work."""
         if self.kinds is not None and kind not in self.kinds:
             self.kinds[kind] = 0
             self.limit_at += units
             self._set_next()
 
     def undo(self, units: int) -> None:
-        """Count work of an undo, to which limits don't apply."""
+        """Count the work of an undo, to which the limit doesn't apply."""
         self.spent += units
         if self.kinds is not None:
             self.limit_at += units
@@ -114,9 +114,9 @@ class Work:
     def run(self, limit: int, what: str, function: Callable[..., Result], *given: Any) -> Result:
         """Call a function with a limit of `limit` units and return its result. `what` names the work in a refusal, for example "a call".
 
-        Raises TooMuchWork, even at the end if the caller of a listener has caught the one raised inside.
+        Raises TooMuchWork if the function exceeds the limit. If code inside the function has caught this error, it is raised at the end.
         """
-        # Every call executes this. Calling `_set_next` would double its time, so that is inlined.
+        # Every call executes this. A call of `_set_next` would double the time, so its code is inlined.
         if self.kinds is not None:
             before = self.limit_at, self.limit, self.what, self.kinds
         else:
@@ -137,7 +137,7 @@ class Work:
                 self._set_next()
 
     def _set_next(self) -> None:
-        """Schedule the next check at the limit or the pause, whichever is first."""
+        """Schedule the next check: at the limit or at the next pause, whichever is first."""
         self._next = min(self.limit_at, self._pause_at)
 
     def _pause(self, can_raise: bool) -> None:

@@ -18,8 +18,8 @@ from state.protocol.transaction import ZERO_ID, SignedTransaction
 from state.snapshot.image import Open, SnapshotHeader, restore
 from state.store.columns import CorruptData
 
-# Checks to skip for blocks and transactions that the dumped chain has already checked. Of the flags that a block was applied with, only
-# KEPT_FLAGS matters: it decides whether the state has records of the block's transactions.
+# Checks that are skipped for blocks and transactions, because the dumped chain has already made them. Of the flags that a block was applied
+# with, only those in KEPT_FLAGS matter: they decide whether the state has records of the block's transactions.
 CHECKED = TRUSTED | Skip.UNDO_HISTORY_CHECK
 KEPT_FLAGS = Skip.TRANSACTION_DUPE_CHECK
 
@@ -76,9 +76,9 @@ def rewound(chain: Chain) -> Iterator[None]:
 
 @contextmanager
 def one_move(chain: Chain) -> Iterator[None]:
-    """Combine all head changes in the block into one call of the listeners, with the blocks between the old and the new head.
+    """Combine all head changes inside this context into one call of the listeners, with the blocks between the old and the new head.
 
-    If state edits have changed, it also calls the listeners of restored sidecars.
+    If state edits have changed, the listeners of restored sidecars are called as well.
     """
     before, listeners = chain.branch(), chain.main_branch.on_head_change
     edits, on_restored = chain.sidecars.edits.copy(), chain.sidecars.on_restored
@@ -95,7 +95,7 @@ def one_move(chain: Chain) -> Iterator[None]:
 
 
 def restore_all(chain: Chain, head: SnapshotHeader, open_section: Open, blocks: list[bytes], rest: bytes) -> None:
-    """Restore a dump. `blocks` are all blocks up to the head of the snapshot, `rest` is a result of `chain_tail`.
+    """Restore a dump. `blocks` are all blocks up to that of the snapshot, and `rest` is the result of `chain_tail`.
 
     Raises CorruptData and leaves the chain unchanged if the dump is invalid.
     """
@@ -104,7 +104,7 @@ def restore_all(chain: Chain, head: SnapshotHeader, open_section: Open, blocks: 
         try:
             require_linked(chain, head, blocks)
             found = msgpack.decode(rest, type=ChainTail)
-            # The old chain is not undone: the checkpoint holds all of it.
+            # The blocks of the old chain are not undone, because the savepoint contains the whole chain.
             chain.clear_pending()
             state.journal.commit(state.journal.position())
             older = dict(enumerate(blocks, 1)).get

@@ -1,6 +1,6 @@
-"""Encodes and restores the whole state of a chain: a header, and a section per consensus table and plugin data.
+"""Encodes and restores the whole state of a chain: a header, and one section for each consensus table and each plugin's data.
 
-A snapshot is taken at an irreversible block. It contains only this block; older ones are read from the block log on demand.
+A snapshot is taken at an irreversible block. It contains only this block; older blocks are read from the block log on demand.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,11 +19,11 @@ from state.store.lazy.background_load import BackgroundLoad
 from state.store.serializers import Install, SnapshotPart, TablePart
 from state.tables import State
 
-# Raise this with every change of what a block does to the state or to a plugin's data. Snapshots of other versions are not used.
+# Raise this with every change in how a block changes the state or a plugin's data. Snapshots of other versions are not used.
 RULES = 3
 
 CONSENSUS = "state"
-# The types of fields declared as Any, because tables can't import operations.
+# The actual types of fields that are declared as Any because tables can't import operations.
 SPECIAL: dict[str, Special] = {
     "comments": {"beneficiaries": tuple[Beneficiary, ...], "allowed_vote_assets": tuple[tuple[int, VotableAssetInfo], ...]},
     "smt_icos": {"capped_generation_policy": SmtCappedGenerationPolicy | None},
@@ -31,7 +31,7 @@ SPECIAL: dict[str, Special] = {
     "optional_actions": {"action": ExampleOptionalAction | None},
 }
 
-# Large tables that load in the background: only operations on content or accounts read them, no step of a block.
+# Large tables that load in the background. Only operations on content or accounts read them; no block step does.
 DEFERRED = ("account_authorities", "comment_contents", "account_metadata")
 
 Open = Callable[[str], Iterator[bytes]]
@@ -43,8 +43,8 @@ Older = Callable[[int], bytes | None]
 class SnapshotHeader(Struct, frozen=True, kw_only=True):
     """Header of a snapshot: its block (number 0, without a block, at genesis) and the chain data that is not in tables.
 
-    `is_changed_by_hand`: the state contains changes by debugging methods, which are in no block, so a replay gives another state.
-    `edits` is the number of such changes after the snapshot's block. They are in the state, so a start must not apply them again.
+    `is_changed_by_hand`: debugging methods have changed the state. These changes are in no block, so a replay results in another state.
+    `edits` is the number of such changes after the snapshot's block. The state includes them, so a start must not apply them again.
     """
 
     number: int
@@ -86,7 +86,7 @@ def head_of(chain: Chain) -> SnapshotHeader:
 
 
 def restore(chain: Chain, head: SnapshotHeader, open_section: Open, older: Older) -> list[BackgroundLoad]:
-    """Restore a snapshot into a chain without pending transactions or reversible changes; `older` returns blocks before it.
+    """Restore a snapshot into a chain without pending transactions or reversible changes. `older` finds the blocks before the snapshot's.
 
     Raises CorruptData and changes nothing if the snapshot is invalid.
 
@@ -106,7 +106,7 @@ def restore(chain: Chain, head: SnapshotHeader, open_section: Open, older: Older
         if state.props.head_block_id.hex() != head.block_id or state.props.head_block_number != head.number:
             raise CorruptData("its state is that of another block")
     except (ChainError, CorruptData, StopIteration, TypeError) as error:
-        # Clashing rows are only found when they are installed.
+        # Rows that clash with each other are found only when they are installed.
         for deferred in _install(state, [part.read(iter(before[name])) for name, part in parts.items()]):
             deferred.finish()
         raise CorruptData(str(error)) from None

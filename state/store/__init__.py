@@ -25,7 +25,7 @@ ordered  Ordered: reads rows in order, from a prefix on; partial and lazy indice
 due      Due: finds the rows with the earliest time
 grouped  Grouped: finds all rows with a value
 entries  Entries: a SortedList with fast paths at both ends, for indices that are always sorted
-keys     Part: computed sort keys; compiles declarations to functions of a row
+keys     ComputedKey: computed sort keys; compiles declarations to functions of a row
 lists    Lists: append-only lists, one per key
 journal  Journal: one flat list of undo records for all tables; a session is a position in it
 lazy     orders and views that are refreshed when they are read, and tables that are loaded in the background

@@ -1,9 +1,9 @@
 """Serializes rows and values column by column, without loss.
 
-A chunk of rows is written field by field: a column of names, a column of balances. Most columns of a chain hold one value or a
-few, which decode almost for free: building 100,000 accounts from columns takes a third of the time of decoding them one by one.
-Values are MessagePack and are decoded by the declared type, so that mismatching bytes are refused. Integers beyond 64 bits and
-texts that aren't valid UTF-8 are written as extension types.
+A chunk of rows is written field by field: a column of names, a column of balances. Most columns of a chain contain only one distinct value
+or a few, and these decode almost for free: building 100,000 accounts from columns takes a third of the time of decoding them one by one.
+Values are MessagePack and are decoded by the declared type, so that mismatching bytes are refused. Integers beyond 64 bits and texts that
+aren't valid UTF-8 are written as extension types.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,9 +16,9 @@ from msgspec import Raw, Struct, convert, msgpack
 
 CONSTANT, PLAIN, CHOSEN, STRUCTS, WIDE = range(5)
 TEXT, INTEGER = 1, 2  # extension types
-CHOSEN_SHARE = 4  # Texts are written as choices when at most one value in CHOSEN_SHARE is distinct.
+CHOSEN_SHARE = 4  # Texts are written as distinct values and indices when at most one text in CHOSEN_SHARE is distinct.
 SAMPLE = 64
-# Values in one column. A constant column states its length in a few bytes, so a short input could claim any length.
+# Maximum number of values in one column. A constant column states its length in a few bytes, so a short input could claim any length.
 COUNT_MAX = 1 << 26
 
 Special = dict[str, Any]
@@ -26,11 +26,11 @@ Special = dict[str, Any]
 
 
 class CorruptData(ValueError):
-    """Raised for bytes that can't be decoded as the expected values."""
+    """The bytes can't be decoded as the expected values."""
 
 
 class Column:
-    """Codec for a list of values of one type. The caller stores their number. Decoding raises CorruptData or a MsgspecError."""
+    """Codec for a list of values of one type. The caller stores the number of values. Decoding raises CorruptData or a MsgspecError."""
 
     def __init__(self, kind: Any) -> None:
         self._many: Any = list[kind]
@@ -40,7 +40,7 @@ class Column:
         self._structs = Structs(kind) if is_struct else None
 
     def pack(self, values: list[Any], *, is_plain: bool = False) -> bytes:
-        """Encode the values. With `is_plain` each is written separately and takes at least one byte."""
+        """Encode the values. With `is_plain`, each value is written separately and takes at least one byte."""
         if is_plain:
             return _plain(values)
         if values and values[-1] == values[0] and values.count(values[0]) == len(values):
@@ -57,7 +57,7 @@ class Column:
         return values * count if is_constant else values
 
     def iterate(self, data: bytes | Raw, count: int) -> Iterable[Any]:
-        """Decode the values for one iteration. If all are equal, the iteration is endless."""
+        """Decode the values for one iteration. If all values are equal, the iteration is endless."""
         values, is_constant = self._unpack(data, count)
         return repeat(values[0]) if is_constant else values
 
@@ -131,7 +131,7 @@ def schema(kind: Any, special: Special | None = None) -> str:
 
 
 def to_msgpack_ext(value: Any) -> Any:
-    """Convert a value to a form that MessagePack holds without loss."""
+    """Convert a value to a form that MessagePack can represent without loss."""
     if isinstance(value, str):
         try:
             value.encode()
@@ -172,7 +172,7 @@ def _plain(values: list[Any]) -> bytes:
 
 
 def _choices(values: list[Any]) -> dict[Any, int]:
-    """Number the distinct values, or return {} if there are too many of them for choices to pay off."""
+    """Number the distinct values. Return {} if there are so many of them that writing indices doesn't save space."""
     sample = values[:SAMPLE]
     if len(set(sample)) * 2 > len(sample):
         return {}

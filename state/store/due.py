@@ -1,4 +1,4 @@
-"""`Due`, an index that finds the rows with the earliest time without ordering the others."""
+"""`Due`, an index that finds the rows with the earliest time without ordering the other rows."""
 
 from bisect import insort
 from collections.abc import Callable, Iterator
@@ -9,8 +9,8 @@ from state.store.rows import Restore, Row, RowSource
 from state.store.unique import index_of
 
 RowT = TypeVar("RowT", bound=Row)
-# Times at which those without rows are dropped (at least; twice the times with rows, if that is more). Transactions expire within an
-# hour, at up to 3,600 times.
+# Times without rows are dropped when there are more than this, or more than twice the times with rows if that number is larger.
+# Transactions expire within an hour, at up to 3,600 times.
 EMPTY_TIMES_MAX = 10_000
 
 
@@ -25,21 +25,21 @@ class Due:
     @overload
     def __get__(self, table: RowSource[RowT], owner: type) -> "DueIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration (see `Unique.__get__`)."""
+        """Return the declaration when the attribute is read from the class (see `Unique.__get__`)."""
         return self if table is None else index_of(table, self)
 
 
 class DueIndex(Generic[RowT]):
     """Index by a time field, for queries that only need the earliest rows.
 
-    Many rows share a time: all transactions that expire in the same second. Only the distinct times are kept sorted, so inserting or
-    removing a row is mostly one look-up, where an ordered index searches and compares tuples.
+    Many rows have the same time, for example all transactions that expire in the same second. Only the distinct times are kept sorted.
+    Inserting or removing a row is therefore mostly one look-up, where an ordered index searches and compares tuples.
     """
 
     def __init__(self, declared: Due) -> None:
         self.entry: Callable[[RowT], int] = attrgetter(*declared.fields)
-        # Rows by time and id, and the times in ascending order. A time without rows is dropped once it is the earliest or there are too
-        # many of them.
+        # Rows by time and id, and the times in ascending order. A time without rows is dropped when it is the earliest one, or when there
+        # are too many such times.
         self._rows_at: dict[int, dict[int, RowT]] = {}
         self._times: list[int] = []
         self._times_max = EMPTY_TIMES_MAX
@@ -58,7 +58,7 @@ class DueIndex(Generic[RowT]):
         return []
 
     def insert(self, row: RowT) -> None:
-        """Insert a row. Only the table calls this. A time that can't be compared raises and changes nothing."""
+        """Insert a row. Only the table calls this. If the time can't be compared, this raises an error and changes nothing."""
         time = self.entry(row)
         try:
             self._rows_at[time][row.id] = row
@@ -70,7 +70,7 @@ class DueIndex(Generic[RowT]):
         del self._rows_at[self.entry(row)][row.id]
 
     def update(self, old: int, new: int, row: RowT) -> None:
-        """Change the time of a row. Only the table calls this, including to revert it if another index refuses the row."""
+        """Change the time of a row. Only the table calls this, also to revert the change if another index refuses the row."""
         rows = self._rows_at.get(new)
         (self._new_time(new) if rows is None else rows)[row.id] = row
         del self._rows_at[old][row.id]
@@ -109,7 +109,7 @@ class DueIndex(Generic[RowT]):
         return rows
 
     def _forget_empty(self) -> None:
-        """Drop the times without rows. Refused and undone rows could otherwise leave one for every second."""
+        """Drop the times without rows. Otherwise refused and undone rows could leave such a time for every second."""
         self._rows_at = {time: rows for time, rows in self._rows_at.items() if rows}
         self._times = sorted(self._rows_at)
         self._times_max = max(EMPTY_TIMES_MAX, 2 * len(self._times))

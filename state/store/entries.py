@@ -8,10 +8,10 @@ from state.store.keys import Entry
 
 
 class Entries(SortedList):  # type: ignore[misc]  # sortedcontainers has no types
-    """A SortedList of entries, no two of which are equal.
+    """A SortedList of entries, all of which are different.
 
-    Entries ordered by time (expirations, due payouts) are mostly added at the end and removed at the front. There, one comparison
-    replaces two binary searches, and the common path of both methods makes no further call.
+    Entries ordered by time (expirations, due payouts) are mostly added at the end and removed at the front. There, one comparison replaces
+    two binary searches, and the common path of both methods makes no further call.
     """
 
     def add(self, value: Entry) -> None:
@@ -34,7 +34,7 @@ class Entries(SortedList):  # type: ignore[misc]  # sortedcontainers has no type
             self._expand(at)
 
     def remove(self, value: Entry) -> None:
-        """Remove an entry of the list."""
+        """Remove an entry that is in the list."""
         lists = self._lists
         if lists and (first := lists[0])[0] == value:
             if not self._index and len(first) > self._load >> 1:

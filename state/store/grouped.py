@@ -21,14 +21,14 @@ class Grouped:
     @overload
     def __get__(self, table: RowSource[RowT], owner: type) -> "GroupedIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration (see `Unique.__get__`)."""
+        """Return the declaration when the attribute is read from the class (see `Unique.__get__`)."""
         return self if table is None else index_of(table, self)
 
 
 class GroupedIndex(Generic[RowT]):
-    """Index of rows by the value of one field, which many rows can share.
+    """Index of rows by the value of one field. Many rows can have the same value.
 
-    For rules that read all rows of a value in any order, for example an account's witness votes. A list per value is faster to
+    It is for rules that read all rows with a value in any order, for example an account's witness votes. A list per value is faster to
     write and to read than an `Ordered` index, and takes less memory.
     """
 
@@ -54,7 +54,7 @@ class GroupedIndex(Generic[RowT]):
         self._remove_from(self.entry(row), row)
 
     def update(self, old: Any, new: Any, row: RowT) -> None:
-        """Change the value of a row. Only the table calls this, including to revert it if another index refuses the row."""
+        """Change the value of a row. Only the table calls this, also to revert the change if another index refuses the row."""
         self._put(new, row)
         self._remove_from(old, row)
 

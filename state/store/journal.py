@@ -17,19 +17,20 @@ def nothing() -> None:
 class Journal:
     """Undo journal: reverts every write since the last `commit`.
 
-    A write appends one record `(undo, subject, data)`; undoing it calls `undo(subject, data)`. Positions count all records ever
-    written, so they stay valid when older records are cut. The journal holds the writes of all reversible blocks; the caller bounds
-    it by calling `commit` at each irreversible block.
+    A write appends one record `(undo, subject, data)`; undoing it calls `undo(subject, data)`. Positions count all records ever written, so
+    they stay valid when older records are dropped. The journal contains the writes of all reversible blocks. The caller bounds it by
+    calling `commit` at each irreversible block.
     """
 
     def __init__(self, read_mode: ReadMode | None = None) -> None:
-        # The read mode of all tables. It is kept here because the journal is the only object that they share.
+        # The read mode of all tables. It is an attribute of the journal because the tables share no other object.
         self.read_mode = read_mode or ReadMode()
         self._records: list[Record] = []
         self._committed = 0
-        # Called after every UNDO_CHUNK undone records, and while a copy of the state is restored: points to interrupt a long job.
+        # Called after every UNDO_CHUNK undone records, and while a copy of the state is restored. A long job can be interrupted at these
+        # points.
         self.on_undone: Callable[[], None] = nothing
-        # The write path: a bound C function, which tables and lists keep. `_records` must therefore stay the same object.
+        # The write path: a bound C function, of which tables and lists keep a reference. `_records` must therefore stay the same object.
         self.record: Callable[[Record], None] = self._records.append
 
     def __len__(self) -> int:
@@ -41,13 +42,16 @@ class Journal:
         return self._committed + len(self._records)
 
     def since(self, position: int) -> Iterator[tuple[int, Record]]:
-        """Yield the writes since `position` with their positions, oldest first, without those that were cut."""
+        """Yield the writes since `position` with their positions, oldest first, except those that were dropped."""
         records, cut = self._records, self._committed
         for i in range(max(position - cut, 0), len(records)):
             yield cut + i, records[i]
 
     def undo(self, position: int) -> None:
-        """Undo all writes since `position`, newest first. Values, indices and id counters become exactly what they were then."""
+        """Undo all writes since `position`, newest first.
+
+        Values, indices and id counters become exactly what they were at that position.
+        """
         records = self._records
         count = self.position() - position
         assert 0 <= count <= len(records), f"position {position} is not between the last cut and the end"
@@ -61,7 +65,7 @@ class Journal:
                 self.on_undone()
 
     def commit(self, position: int) -> None:
-        """Drop the records before `position`; those writes become permanent. A position that is already cut changes nothing."""
+        """Drop the records before `position`, so that their writes become permanent. If they are already dropped, nothing changes."""
         count = position - self._committed
         assert count <= len(self._records), f"position {position} is beyond the end"
         if count > 0:
@@ -69,7 +73,7 @@ class Journal:
             self._committed = position
 
     def copy(self) -> Callable[[], None]:
-        """Copy the journal and return a function that restores the copy, with its positions. Rows are not part of the copy.
+        """Copy the journal and return a function that restores the copy, with its positions. The copy doesn't include rows.
 
         Records never change, so copying the list is enough.
         """
@@ -82,16 +86,19 @@ class Journal:
         return put_back
 
     def touched_objects(self) -> Iterator[Any]:
-        """Yield the subjects of all records without data, such as rows inserted or removed, once per record."""
+        """Yield the subject of each record that has no data, such as the row of an insertion or a removal.
+
+        A subject with several such records is yielded several times.
+        """
         return (subject for _, subject, data in self._records if data is None)
 
     def session(self) -> "UndoSession":
-        """Return a context manager that undoes the writes of its block if the block raises. The exception propagates."""
+        """Return a context manager that undoes the writes made inside it if an exception leaves it. The exception propagates."""
         return UndoSession(self)
 
 
 class UndoSession:
-    """Undo session: see `Journal.session`. Sessions nest. Don't cut the journal beyond the start of an open session."""
+    """Undo session: see `Journal.session`. Sessions nest. Don't drop records after the start of an open session."""
 
     __slots__ = ("_journal", "_position")
 

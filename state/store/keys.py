@@ -11,7 +11,7 @@ Where = tuple[Callable[..., object], *tuple[str, ...]]
 class ComputedKey:
     """Computed part of a sort key: a pure `function` of the values of `fields`, in that order.
 
-    Results must be totally ordered. `descending` reverses the order and requires integers.
+    All results must be comparable with each other. `descending` reverses the order and requires integers.
     """
 
     __slots__ = ("descending", "fields", "function")
@@ -25,7 +25,7 @@ class ComputedKey:
 
 
 class _Top:
-    """A value greater than any other. Appended to a prefix, it makes a bound after every key with that prefix."""
+    """A value greater than any other. A prefix with this value appended is a bound after every key with that prefix."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ TOP = _Top()
 
 
 def is_descending(part: str | ComputedKey) -> bool:
-    """Whether greater values of this part sort first."""
+    """Whether this part is sorted in descending order."""
     return part.descending if isinstance(part, ComputedKey) else part.startswith("-")
 
 

@@ -11,14 +11,14 @@ from state.store.rows import COPY_CHUNK, Copying
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-SPENT_MIN = 32  # Dropped values at the front of a list from which on compacting it is worthwhile.
+SPENT_MIN = 32  # A list is compacted only if more than this number of dropped values is at its front.
 
 
 class AppendList(Sequence[V]):
     """The values of one key, oldest first: a live view that only `AppendLists` writes.
 
-    Values are numbered from 0 in the order of appending. `first` is the number of the oldest retained value, so value number `s` is
-    at position `s - first`. Access by position is O(1); a slice is a new list.
+    Values are numbered from 0 in the order of appending. `first` is the number of the oldest retained value, so value number `s` is at
+    position `s - first`. Access by position takes constant time; a slice is a new list.
     """
 
     __slots__ = ("_spent", "_values", "first")
@@ -53,13 +53,13 @@ class AppendList(Sequence[V]):
 
 
 class AppendLists(BackgroundLoadable, Generic[K, V]):
-    """An append-only list per key. The caller that appends bounds it with `drop_front` or documents its bound."""
+    """An append-only list per key. The code that appends must either bound the list with `drop_front` or document its bound."""
 
     def __init__(self, journal: Journal) -> None:
         self._histories: dict[K, AppendList[V]] = {}
         self._none: AppendList[V] = AppendList()
         self._record = journal.record
-        # Bound once: a fresh bound method in each record would cost memory and time.
+        # Bound once, because a new bound method in each record would cost memory and time.
         self._take_back = self._unappend
         self._put_back = self._undrop
 
@@ -87,7 +87,7 @@ class AppendLists(BackgroundLoadable, Generic[K, V]):
         return number
 
     def drop_front(self, key: K, count: int) -> None:
-        """Drop the `count` oldest values. The others keep their numbers."""
+        """Drop the `count` oldest values. The other values keep their numbers."""
         history = self.get(key)
         assert 0 <= count <= len(history), "more values dropped than there are"
         if count:
@@ -101,9 +101,9 @@ class AppendLists(BackgroundLoadable, Generic[K, V]):
                 history._spent = 0
 
     def restore(self, histories: dict[K, tuple[int, list[V]]]) -> None:
-        """Replace all lists. `histories` has, by key, the number of the oldest value and the values. The journal must be empty.
+        """Replace all lists. `histories` contains, by key, the number of the oldest value and the values. The journal must be empty.
 
-        Works while the object is loading (`state.store.lazy.background_load`).
+        This also works while the object is loading (`state.store.lazy.background_load`).
         """
         kept = self.raw_attributes()["_histories"]
         kept.clear()
@@ -148,7 +148,7 @@ class AppendLists(BackgroundLoadable, Generic[K, V]):
             del self._histories[key]
 
     def _undrop(self, history: AppendList[V], dropped: list[V]) -> None:
-        """Undo a `drop_front`: reuse the spent values if they are still in the list, else take them from the record."""
+        """Undo a `drop_front`: reuse the dropped values if they are still in the list, else take them from the record."""
         history.first -= len(dropped)
         if history._spent >= len(dropped):
             history._spent -= len(dropped)

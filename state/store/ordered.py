@@ -11,17 +11,17 @@ from state.store.rows import Restore, Row, RowSource
 from state.store.unique import UniqueIndex, index_of
 
 RowT = TypeVar("RowT", bound=Row)
-UNREAD = -1  # In `dirty` of a lazy index: stands for all rows inserted since the last read, those with ids from `unread` on.
-SPARSE_SHARE = 8  # If fewer than one id in SPARSE_SHARE has a row, the rows are walked instead of the ids.
+UNREAD = -1  # In `dirty` of a lazy index: represents all rows inserted since the last read, whose ids are at least `unread`.
+SPARSE_SHARE = 8  # If fewer than one id in SPARSE_SHARE has a row, the index iterates over the rows instead of the ids.
 
 
 class Ordered:
     """Declaration of an `OrderedIndex`.
 
-    A part is a field name (ascending), `"-field"` (descending, integers only) or a computed `ComputedKey`. Rows with equal parts are
-    ordered by id. With `unique` such rows are refused; then all parts are fields, and the index also finds rows by them, like `Unique`.
-    `where=(function, "field", ...)` excludes the rows for which the function of these fields is false. `lazy` is for an index written far
-    more often than read: changed rows are sorted in at the next read. The keys of a lazy unique index are always up to date.
+    A part is a field name (ascending), `"-field"` (descending, integers only) or a `ComputedKey`. Rows with equal parts are ordered by id.
+    With `unique` such rows are refused; then all parts are fields, and the index also finds rows by them, like `Unique`. `where=(function,
+    "field", ...)` excludes the rows for which the function of these fields is false. `lazy` is for an index that is written far more often
+    than read: changed rows are sorted in at the next read. The keys of a lazy unique index are always up to date.
     """
 
     def __init__(self, *parts: str | ComputedKey, where: Where | None = None, unique: bool = False, lazy: bool = False) -> None:
@@ -43,20 +43,21 @@ class Ordered:
     @overload
     def __get__(self, table: RowSource[RowT], owner: type) -> "OrderedIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration (see `Unique.__get__`)."""
+        """Return the declaration when the attribute is read from the class (see `Unique.__get__`)."""
         return self if table is None else index_of(table, self)
 
 
 class OrderedIndex(Generic[RowT]):
     """Rows in the order of the declared parts.
 
-    A prefix is the declared values of the first parts (not negated for a descending field, the result of the function for a computed
-    part). After all parts it can contain the id. "Below" and "beyond" mean earlier and later in the order of the index.
+    A prefix consists of the values of the first declared parts. A value is not negated for a descending field, and is the function's result
+    for a computed part. After all parts the prefix can contain the id. "Below" and "beyond" mean earlier and later in the order of the
+    index.
 
-    If the index changes during an iteration, the next step raises RuntimeError, even after the last row. To change rows while
-    iterating, copy them to a list first, or call `first` repeatedly.
+    If the index changes during an iteration, the next step raises RuntimeError, even after the last row. To change rows while iterating,
+    copy them to a list first, or call `first` repeatedly.
 
-    In a unique index, `get(*key)` returns the row or None, and `find(*key)` the row or raises `UnknownKey`. The table treats its
+    In a unique index, `get(*key)` returns the row or None, and `find(*key)` returns the row or raises `UnknownKey`. The table treats its
     `keys` as a separate index.
     """
 
@@ -66,11 +67,11 @@ class OrderedIndex(Generic[RowT]):
         self.keys: UniqueIndex[RowT] | None = UniqueIndex(declared.fields) if declared.unique else None
         self.get, self.find = (self.keys.get, self.keys.find) if self.keys else (no_key, no_key)
         self._lazily = LazyOrder(self._entry_at, read_mode=read_mode) if declared.lazy else None
-        # Lazy indices only: ids not yet sorted in. UNREAD stands for the rows inserted since the last read, with ids from `unread` on.
-        # These are often most of the table, and a set takes up to 64 bytes per id.
+        # Only in lazy indices: the ids that are not yet sorted in. UNREAD represents the rows inserted since the last read, whose ids are
+        # at least `unread`. These are often most of the table, and a set takes up to 64 bytes per id.
         self.dirty: set[int] = self._lazily.dirty if self._lazily else set()
         self.unread = 0
-        # The list of the lazy order itself: incremental reads fill it in place.
+        # The list inside the lazy order, which incremental reads fill in place.
         self._order = self._lazily.refreshed() if self._lazily else Entries()
         self._rows = rows
         self._read_mode, self._next_id = read_mode, next_id
@@ -92,7 +93,7 @@ class OrderedIndex(Generic[RowT]):
         """Return the first row, or None."""
         if self.dirty:
             self._refresh()
-        # Not `[0]`, which sortedcontainers implements in Python: every block reads the first row of a dozen indices.
+        # Faster than `[0]`, which sortedcontainers implements in Python: every block reads the first row of a dozen indices.
         lists = self._order._lists
         row: RowT | None = lists[0][0][-1] if lists else None
         return row
@@ -109,7 +110,7 @@ class OrderedIndex(Generic[RowT]):
         return self._walk(self._refreshed().irange(self._bound(prefix)))
 
     def after(self, *prefix: Any) -> Iterator[RowT]:
-        """Yield the rows beyond all those with the prefix (upper bound)."""
+        """Yield the rows beyond all rows with the prefix (upper bound)."""
         return self._walk(self._refreshed().irange((*self._bound(prefix), TOP)))
 
     def equal(self, *prefix: Any) -> Iterator[RowT]:
@@ -140,7 +141,7 @@ class OrderedIndex(Generic[RowT]):
             self._order.remove(entry)
 
     def update(self, old: Entry | None, new: Entry | None, row: RowT) -> None:
-        """Replace the entry of a row; None means not in the index. Only the table calls this.
+        """Replace the entry of a row. None means that the row is not in the index. Only the table calls this.
 
         The new entry is added first: if it can't be compared with the others, nothing has changed yet.
         """
@@ -158,7 +159,7 @@ class OrderedIndex(Generic[RowT]):
     def restore(self, rows: dict[int, RowT], ids: list[int] | None = None) -> None:
         """Replace all rows; a lazy index sorts them at the next read. Only the table calls this.
 
-        `ids` can give the rows' order in the index, which saves most comparisons. The result is correct even if they are wrong.
+        `ids` can list the rows in the order of the index, which saves most comparisons. The result is correct even if that order is wrong.
         """
         self._version += 1
         if self._lazily is not None:
@@ -181,7 +182,7 @@ class OrderedIndex(Generic[RowT]):
 
         def put_back() -> None:
             nonlocal version
-            # Versions only increase, so an equal one means that nothing has moved since.
+            # Versions only increase, so an equal version means that no entry has moved since.
             if self._version != version:
                 self._order = Entries(entries)
                 self._version = version = self._version + 1
@@ -189,7 +190,7 @@ class OrderedIndex(Generic[RowT]):
         return put_back
 
     def check(self, rows: dict[int, RowT]) -> None:
-        """Verify order, membership, `where`, uniqueness and the changes of a lazy index; for tests. Applies no changes."""
+        """Verify order, membership, `where`, uniqueness and the changes of a lazy index; for tests. The changes are not applied."""
         if self._lazily is not None:
             self._lazily.check()
             assert not rows or max(rows) < self.unread or UNREAD in self.dirty, "inserted rows are not marked as unread"
@@ -213,7 +214,10 @@ class OrderedIndex(Generic[RowT]):
         return self._steps(entries, self._version)
 
     def _steps(self, entries: Iterator[Entry], version: int) -> Iterator[RowT]:
-        """Yield the rows of entries. Raises RuntimeError if the index has changed since the call, since `entries` reads its live lists."""
+        """Yield the rows of entries.
+
+        Raises RuntimeError if the index has changed since the call, because `entries` reads its live lists.
+        """
         self._require_unchanged(version)
         for entry in entries:
             yield entry[-1]
@@ -243,7 +247,7 @@ class OrderedIndex(Generic[RowT]):
             self.unread = end
             return
         self.unread = min(end, begin + CHUNK_ROWS)
-        # The id objects of the rows, not those of the range: these would be new objects, held by the order.
+        # Use the id objects of the rows. The range would create new objects, which the order would retain.
         self.dirty.update([row.id for row_id in range(begin, self.unread) if (row := rows.get(row_id)) is not None])
         if self.unread < end:
             self.dirty.add(UNREAD)
@@ -251,7 +255,7 @@ class OrderedIndex(Generic[RowT]):
     def _entry_at(self, row_id: int) -> Entry | None:
         """Return the entry of the row with this id, or None if it doesn't exist or is excluded.
 
-        UNREAD, which an incremental read passes like any id, marks the next rows that it stands for.
+        An incremental read passes UNREAD like any id. It marks the next rows that it represents.
         """
         row = self._rows.get(row_id)
         if row is not None:
@@ -262,5 +266,5 @@ class OrderedIndex(Generic[RowT]):
 
 
 def no_key(*key: Any) -> NoReturn:
-    """Replace `get` and `find` of an index without keys."""
+    """Takes the place of `get` and `find` in an index without keys."""
     raise AssertionError("only a unique index has keys")

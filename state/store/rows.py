@@ -11,11 +11,11 @@ from msgspec.structs import astuple
 class Row(msgspec.Struct, kw_only=True, eq=False, gc=False):
     """A mutable Struct that stays the same object from its insertion through every change, removal and undo.
 
-    Only the table writes fields (`insert`, `modify`, `remove`). A value is replaced, never mutated, since the journal keeps the old
-    object. Rows compare and hash by identity. `id` is -1 until the row is inserted.
+    Only the table writes fields (`insert`, `modify`, `remove`). A value is replaced, never mutated, since the journal keeps the old object.
+    Rows compare and hash by identity. `id` is -1 until the row is inserted.
 
     The garbage collector skips rows (`gc=False`), which saves 16 bytes per row and the time to traverse them. This is safe while no
-    reference cycle contains a row, so rows hold plain values and refer to other rows by id or key.
+    reference cycle contains a row, so rows contain plain values and refer to other rows by id or key.
     """
 
     id: int = -1
@@ -29,14 +29,17 @@ Sharing saves 250 bytes for an account with a post.
 
 
 def more_shared(row_id: int) -> int:
-    """Extend SHARED to an id and return its shared object."""
+    """Extend SHARED up to an id, and return the shared object of that id."""
     SHARED.extend(range(len(SHARED), row_id + 1024))
     return SHARED[row_id]
 
 
 @lru_cache(1 << 14)
 def shared(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Intern a tuple that many rows have in common: a tuple of three takes 64 bytes, plus its texts."""
+    """Return one shared object for all equal tuples, because many rows have the same one.
+
+    A tuple of three takes 64 bytes, plus its texts.
+    """
     return texts
 
 
@@ -94,7 +97,7 @@ RowT_co = TypeVar("RowT_co", bound=Row, covariant=True)
 
 
 class RowSource(Protocol[RowT_co]):
-    """A source of rows of one type: the view of a table that the declaration of an index needs.
+    """A source of rows of one type: what the declaration of an index needs to know of a table.
 
     It gives the type checker the row type, so that `accounts.by_name` is an index of accounts.
     """

@@ -1,7 +1,7 @@
 """Serializers for the parts of a snapshot: tables, lists and dictionaries.
 
-A part is written in chunks, so that the writer of a file needs the memory of one chunk only. Reading has two steps: `read` decodes
-and checks all data without changing anything; the function that it returns installs the data. So errors are raised before anything
+A part is written in chunks, so that the writer of a file needs the memory of only one chunk. Reading has two steps: `read` decodes and
+checks all data without changing anything, and the function that it returns installs the data. Errors are therefore raised before anything
 has changed. Only large tables that load in the background decode their rows later.
 """
 
@@ -22,7 +22,7 @@ from state.store.table import Table
 ROWS_PER_CHUNK = 10_000
 ROWS_PER_CHUNK_MAX = 100_000  # accepted when reading
 ORDERS_MAX = 64  # per table
-# A constant column states its length in a few bytes. All lists of a part have at most this many more values than bytes.
+# A constant column states its length in a few bytes. The lists of a part can together contain at most this many more values than bytes.
 VALUES_FREE = 100_000
 
 Install = Callable[[], BackgroundLoad | None]
@@ -43,14 +43,14 @@ class SnapshotPart(Protocol):
         """Decode dumped chunks and return the function that installs them. Raises CorruptData."""
 
     def copying(self) -> Copying:
-        """Copy the content in memory, in steps, and return a function that restores it in place, any number of times."""
+        """Copy the content in memory, in steps. Return a function that restores it in place and can be called any number of times."""
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
-        """Yield the content as text, for comparison: a key, and the fields of its value."""
+        """Yield the content as text, for comparison: each key with the fields of its value."""
 
 
 class TablePart:
-    """Serializer for a table: its rows and the next id. `special` has the actual types of the fields declared as Any.
+    """Serializer for a table: its rows and the next id. `special` contains the actual types of the fields declared as Any.
 
     With `is_loading`, a table of more than one chunk loads in the background after it is installed.
     """
@@ -185,7 +185,7 @@ class DictPart:
             raise CorruptData("a duplicate key")
 
         def install() -> None:
-            # In place: listeners and undo records hold the dictionary itself.
+            # Changed in place, because listeners and undo records refer to the dictionary itself.
             self._kept.clear()
             self._kept.update(found)
 
@@ -219,7 +219,7 @@ Histories = dict[Any, tuple[int, list[Any]]]
 
 
 def dump_lists(lists: AppendLists[Any, Any], keys: Column, column: Column) -> Iterator[bytes]:
-    """Yield the encoded lists in chunks; `column` encodes their values."""
+    """Yield the encoded lists in chunks. `column` encodes the values of the lists."""
     every = list(lists)
     yield msgpack.encode(len(every))
     for begin in range(0, len(every), ROWS_PER_CHUNK):

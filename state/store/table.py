@@ -21,9 +21,9 @@ MODIFY_CLASH = "Could not modify object, most likely a uniqueness constraint was
 
 RowT = TypeVar("RowT", bound=Row)
 Declared = Unique | Ordered | Due | Grouped
-Loose = DueIndex[RowT] | GroupedIndex[RowT]  # always up to date, without a total order of rows
+Loose = DueIndex[RowT] | GroupedIndex[RowT]  # indices that are always up to date and don't order the rows
 Changes = dict[str, Any]
-IndexUpdate = tuple[Any, Any, Any]  # an index, the old and the new entry of a row; None means not in the index
+IndexUpdate = tuple[Any, Any, Any]  # an index, the old and the new entry of a row (None: the row is not in the index)
 Readers = tuple[tuple[Any, ...], tuple[Any, ...]]  # the eager and the lazy indices that read a field
 
 NO_READERS: Readers = ((), ())
@@ -36,9 +36,9 @@ class Table(BackgroundLoadable, Generic[RowT]):
             by_name = Unique("name")
             by_votes = Ordered("-votes", "name")
 
-    Only `insert`, `modify` and `remove` write. If one of them raises anything, nothing has changed. Source of the rules:
-    state-objects.md §1.5. Iteration is by id. After an insertion or removal its next step raises RuntimeError; modifying rows is
-    allowed. The rules of the chain bound the size of a table.
+    Only `insert`, `modify` and `remove` write. If one of them raises an exception, nothing has changed. Source of the rules:
+    state-objects.md §1.5. Iteration is by id. After an insertion or removal its next step raises RuntimeError; modifying rows is allowed.
+    The rules of the chain bound the size of a table.
     """
 
     ROW: ClassVar[type[Row]] = Row
@@ -53,8 +53,8 @@ class Table(BackgroundLoadable, Generic[RowT]):
             unknown = set(declared.fields) - set(cls.ROW.__struct_fields__)
             if unknown:
                 raise TypeError(f"{cls.__name__}.{name} reads fields that {cls.ROW.__name__} doesn't have: {sorted(unknown)}")
-        # CPython specializes the bytecode of an attribute access for one class. So each table class gets its own copy of the methods
-        # that every write goes through, which makes a whole replay 2.4 % faster.
+        # CPython specializes the bytecode of an attribute access for one class. Each table class therefore gets its own copies of the
+        # methods that every write calls, which makes a whole replay 2.4 % faster.
         for method in (Table.insert, Table.modify, Table.remove, Table._move_in, Table._shift, Table._drop):
             setattr(cls, method.__name__, _copied(method))
 
@@ -70,7 +70,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         self._readers: dict[str, Readers] = {"id": NO_READERS}
         for name, declared in self._declared:
             setattr(self, name, self._bind(declared))
-        # Parts of the indices that each write needs, cached: they stay the same objects for the life of the table.
+        # Attributes of the indices that each write needs, cached. They stay the same objects for the life of the table.
         self._by_key = [(keys.entry, keys.by_key) for keys in self._keys]
         self._dirty_rows = [index.dirty.add for index in self._lazy]
         # `get(id)` returns the row or None. It is bound to the dict, which therefore must stay the same object.
@@ -78,7 +78,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         self._watched = frozenset(self._readers)
         self._updated_by = frozenset(field for field, (eager, _) in self._readers.items() if eager)
         self._record = journal.record
-        # Bound once: a fresh bound method in each record would cost memory and time.
+        # Bound once, because a new bound method in each record would cost memory and time.
         self._undo_insert, self._undo_remove, self._undo_modify = self._uninsert, self._unremove, self._unmodify
 
     def __len__(self) -> int:
@@ -156,30 +156,30 @@ class Table(BackgroundLoadable, Generic[RowT]):
         self._record((self._undo_modify, row, changes))
 
     def remove(self, row: RowT) -> None:
-        """Remove a row from the table and all indices. It keeps its values and its id, which isn't reused."""
+        """Remove a row from the table and all indices. The row keeps its values and its id, which isn't reused."""
         assert self._rows.get(row.id) is row, "the row is not in this table"
         self._drop(row)
         self._record((self._undo_remove, row, None))
 
     def restore(self, rows: list[RowT], next_id: int) -> None:
-        """Replace all rows. The new ones have ascending ids below `next_id`. Raises NotUnique.
+        """Replace all rows. The new rows have ascending ids below `next_id`. Raises NotUnique.
 
-        This is not journaled; the journal must be empty.
+        The change is not journaled, and the journal must be empty.
         """
         for _ in self.restoring([(rows, [row.id for row in rows])], next_id):
             pass
 
     def orders(self) -> list[list[int]]:
-        """Return, for each eager index, the ids of all rows in its order; [] if it excludes rows or is ordered by id."""
+        """Return, for each eager index, the ids of all rows in its order, or [] for an index that excludes rows or is ordered by id."""
         found = [[row.id for row in order] for order in self._orders]
         return [ids if len(ids) == len(self._rows) and ids != list(self._rows) else [] for ids in found]
 
     def restoring(self, chunks: Iterable[tuple[list[RowT], list[int]]], next_id: int, orders: Iterable[list[int]] = ()) -> Iterator[None]:
         """Replace all rows like `restore`, by one chunk of rows and their ids per step.
 
-        This takes a small part of the time of single inserts. Lazy indices are sorted at the next read. The others are sorted fastest if
-        `orders` is the result of that method for these rows; wrong orders are harmless. Works while the table is loading
-        (`state.store.lazy.background_load`).
+        This takes a small part of the time of single inserts. Lazy indices are sorted at the next read. The other indices are sorted
+        fastest if `orders` is the result of the method `orders` for these rows; wrong orders are harmless. This also works while the table
+        is loading (`state.store.lazy.background_load`).
         """
         own = self.raw_attributes()
         rows: dict[int, RowT] = own["_rows"]
@@ -206,8 +206,8 @@ class Table(BackgroundLoadable, Generic[RowT]):
     def copying(self) -> Copying:
         """Copy all rows and indices in steps, and return a function that restores the copy into the same row objects.
 
-        Restoring is not journaled; the caller must restore the journal with the tables, and copy the removed rows to which only the
-        journal refers (`copying_values`). A table that is still loading is loaded first.
+        Restoring is not journaled. The caller must restore the journal together with the tables, and copy the removed rows to which only
+        the journal refers (`copying_values`). If the table is still loading, the load is finished first.
         """
         rows, next_id = self._rows.copy(), self.next_id
         is_in_order = self._in_order
@@ -249,7 +249,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         Each is the position, the row, and the replaced values (None for an insertion).
         """
         for position, (undo, row, old) in self.journal.since(mark):
-            # Bound methods compare by identity here: the table has one object of each, which all its records hold.
+            # Bound methods are compared by identity here: the table has one object of each, to which all its records refer.
             if undo is self._undo_modify or undo is self._undo_insert:
                 yield position, row, old
 
@@ -291,7 +291,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         return index
 
     def _move_in(self, row: RowT) -> None:
-        """Insert a row into all eager indices, or into none if it clashes or can't be compared."""
+        """Insert a row into all eager indices. If it clashes or can't be compared, it is inserted into none."""
         done = 0
         try:
             for key, by_key in self._by_key:
@@ -350,9 +350,9 @@ class Table(BackgroundLoadable, Generic[RowT]):
             index.dirty.add(row.id)
 
     def _touched(self, row: RowT, changes: Changes) -> Readers:
-        """Return the indices that read a field whose value changes, each once.
+        """Return the indices that read a field whose value changes, each index once.
 
-        Usually only one such field changes; then the tuples stored for it are returned without merging.
+        Usually only one such field changes. In that case the tuples stored for the field are returned without merging.
         """
         touched = NO_READERS
         known = self._readers
@@ -394,8 +394,8 @@ class Table(BackgroundLoadable, Generic[RowT]):
     def _unmodify(self, row: RowT, old: Changes) -> None:
         """Undo a modification: set the old values and move the row back in the indices.
 
-        The journal holds no index entries. They are functions of the row, and all later writes are undone already, so computing them
-        again gives the entries that the row had.
+        The journal contains no index entries. They are functions of the row, and all later writes are undone already, so computing them
+        again results in the entries that the row had.
         """
         if self._watched.isdisjoint(old):
             for field, value in old.items():
@@ -438,7 +438,7 @@ def _declarations(table: type) -> Iterator[tuple[str, Declared]]:
 
 
 def _merged(some: Readers, others: Readers) -> Readers:
-    """Return the union of both, each index once."""
+    """Return the union of both arguments, with each index once."""
     return (*dict.fromkeys(some[0] + others[0]),), (*dict.fromkeys(some[1] + others[1]),)
 
 
@@ -449,7 +449,7 @@ def _replace(kept: dict[Any, Any], other: dict[Any, Any]) -> None:
 
 
 def _exchange(row: Row, changes: Changes) -> None:
-    """Swap the values of a row with those in `changes`, which then holds the old ones for undo."""
+    """Swap the values of a row with those in `changes`, which afterwards contains the old values for undo."""
     try:
         for field, value in changes.items():
             changes[field] = getattr(row, field)
@@ -460,7 +460,7 @@ def _exchange(row: Row, changes: Changes) -> None:
 
 
 def _restore(row: Row, changes: Changes, missing: str) -> None:
-    """Revert an exchange that failed at the unknown field `missing`."""
+    """Revert an exchange that failed because the row has no field `missing`."""
     for field, old in changes.items():
         if field == missing:
             break
@@ -468,7 +468,7 @@ def _restore(row: Row, changes: Changes, missing: str) -> None:
 
 
 def _perform(moves: list[IndexUpdate], row: Row) -> None:
-    """Make all moves, or none if an entry can't be compared with its neighbours."""
+    """Update all indices, or none if an entry can't be compared with its neighbours."""
     done = 0
     try:
         for index, old, new in moves:

@@ -12,7 +12,7 @@ RowT = TypeVar("RowT", bound=Row)
 
 
 class Unique:
-    """Declaration of a `UniqueIndex`: no two rows agree in all of `fields`."""
+    """Declaration of a `UniqueIndex`. No two rows have the same values in all of `fields`."""
 
     def __init__(self, *fields: str) -> None:
         if not fields:
@@ -24,9 +24,10 @@ class Unique:
     @overload
     def __get__(self, table: RowSource[RowT], owner: type) -> "UniqueIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration from a class, and the index from a table.
+        """Return the declaration when the attribute is read from the class, and the index when it is read from a table.
 
-        A loaded table has the index as an instance attribute, which shadows this. A table that is still loading gets here.
+        A loaded table has the index as an instance attribute, which shadows this method. It is called only for a table that is still
+        loading.
         """
         return self if table is None else index_of(table, self)
 
@@ -38,7 +39,7 @@ def index_of(table: object, declared: object) -> object:
 
 
 class UniqueIndex(Generic[RowT]):
-    """Rows by key, O(1). A key is the values of the declared fields in order, none of which is None.
+    """Rows by key, found in constant time. A key is the values of the declared fields in order, none of which is None.
 
     `get(*key)` returns the row or None. `find(*key)` returns the row or raises `UnknownKey`.
     """
@@ -49,7 +50,7 @@ class UniqueIndex(Generic[RowT]):
         self.get, self.find = lookups(self.by_key, fields)
 
     def update(self, old: Any, new: Any, row: RowT) -> None:
-        """Replace the key of a row; None means not in the index. Only the table calls this."""
+        """Replace the key of a row. None means that the row is not in the index. Only the table calls this."""
         if new is not None:
             self.by_key[new] = row
         if old is not None:
@@ -65,7 +66,7 @@ class UniqueIndex(Generic[RowT]):
 
 
 def lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
-    """Return the functions `get` and `find` over a dict whose keys have a part per field."""
+    """Return the functions `get` and `find` for a dict whose keys consist of one value per field."""
     if len(fields) == 1:
         return bare_lookups(by_key, fields)
     get: Callable[..., RowT | None] = maker(len(fields))(by_key.get)
@@ -83,7 +84,7 @@ def lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[
 def maker(size: int) -> Callable[[Callable[[Any], Any]], Callable[..., Any]]:
     """Return a function that converts a look-up by a tuple into a look-up by `size` arguments.
 
-    It is compiled for this number: a function with variable arguments takes longer (0.2 to 1.2 % of a replay).
+    The function is compiled for this number of arguments, because one with variable arguments takes longer (0.2 to 1.2 % of a replay).
     """
     names = ", ".join([f"part_{n}" for n in range(size)])
     made: Callable[[Callable[[Any], Any]], Callable[..., Any]] = eval(f"lambda found: lambda {names}, /: found(({names}))")
@@ -91,7 +92,7 @@ def maker(size: int) -> Callable[[Callable[[Any], Any]], Callable[..., Any]]:
 
 
 def bare_lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
-    """Return `get` and `find` for keys of one field, stored without a tuple. `get` is the dict's own method, the fastest call."""
+    """Return `get` and `find` for keys of a single field, stored without a tuple. `get` is the dict's own method, the fastest call."""
 
     def find(key: Any, /) -> RowT:
         try:

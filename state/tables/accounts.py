@@ -7,7 +7,7 @@ from state.store import ComputedKey, Ordered, Row, Table, Unique
 
 
 def vote_weight(own: int, received: int, delegated: int) -> int:
-    """Return the VESTS behind an account's votes on comments. Also the key of `by_vote_weight`."""
+    """Return the VESTS that determine the weight of an account's votes on comments. Also the key of `by_vote_weight`."""
     return own + received - delegated
 
 
@@ -78,7 +78,7 @@ class Account(Row):
 
     @property
     def vote_weight(self) -> int:
-        """The VESTS behind its votes on comments: own and received, less delegated."""
+        """The VESTS that determine the weight of its votes on comments: its own and received, less delegated."""
         return vote_weight(self.vesting_shares, self.received_vesting_shares, self.delegated_vesting_shares)
 
     @property
@@ -98,7 +98,7 @@ def is_withdrawing(next_vesting_withdrawal: int) -> bool:
 class Accounts(Table[Account]):
     """All accounts.
 
-    Only queries read the order of lazy indices. Rules read `by_name` only by whole names, which needs no sorting. Most accounts
+    Only queries read the order of lazy indices. Rules look up `by_name` only by complete names, which needs no sorting. Most accounts
     withdraw nothing, so `by_due_withdrawal`, which the rules read, excludes them: an entry takes 80 bytes.
     """
 
@@ -154,7 +154,7 @@ class OwnerHistories(Table[OwnerHistory]):
 
 
 class RecoveryRequest(Row):
-    """A recovery partner's proposal of a new owner authority, which the owner must confirm with a former one."""
+    """A recovery partner's proposal of a new owner authority, which the owner must confirm with a former owner authority."""
 
     account_to_recover: str = ""
     new_owner_authority: Authority = Authority()
@@ -184,14 +184,14 @@ class ChangeRecoveryRequests(Table[ChangeRecoveryRequest]):
 
 
 class DeclineVotingRequest(Row):
-    """An account's decision to give up its voting rights, which takes effect after a delay."""
+    """An account's request to give up its voting rights, which takes effect after a delay."""
 
     account: str = ""
     effective_date: int = 0
 
 
 class DeclineVotingRequests(Table[DeclineVotingRequest]):
-    """Decisions to give up voting rights that are not yet effective."""
+    """Requests to give up voting rights that have not taken effect yet."""
 
     by_account = Ordered("account", unique=True)
     by_effective_date = Ordered("effective_date", "account", unique=True)
@@ -213,7 +213,7 @@ class VestingDelegations(Table[VestingDelegation]):
 
 
 class DelegationExpiration(Row):
-    """VESTS of a reduced delegation, which return to the delegator at `expiration`. Until then neither account can use them."""
+    """VESTS by which a delegation was reduced. They return to the delegator at `expiration`. Until then neither account can use them."""
 
     delegator: str = ""
     vesting_shares: int = 0
@@ -221,7 +221,7 @@ class DelegationExpiration(Row):
 
 
 class DelegationExpirations(Table[DelegationExpiration]):
-    """Ended delegations whose VESTS are not yet returned."""
+    """Reduced or ended delegations whose VESTS have not returned yet."""
 
     by_expiration = Ordered("expiration")
     by_account_expiration = Ordered("delegator", "expiration")

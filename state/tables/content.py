@@ -9,7 +9,7 @@ from state.store import Ordered, Row, Table, Unique
 class Comment(Row):
     """A post or a reply. Payout values are in SBD, author_rewards in COIN; rshares have no unit.
 
-    It has the net, absolute and positive sums of its votes, so that a payout doesn't read the votes.
+    The row contains the net, absolute and positive sums of its votes' rshares, so that a payout doesn't read the votes.
     """
 
     author: str = ""
@@ -54,8 +54,8 @@ def is_unpaid(cashout_time: int) -> bool:
 class Comments(Table[Comment]):
     """All posts and replies.
 
-    No rule since hardfork 17 iterates over lazy indices. `by_permlink` is read by whole keys, which needs no sorting. Most comments
-    are paid, so `by_due_payout`, which the rules read, excludes them: an entry takes 72 bytes.
+    No rule since hardfork 17 iterates over lazy indices. Rules look up `by_permlink` by complete keys, which needs no sorting. Most
+    comments are paid, so `by_due_payout`, which the rules read, excludes them: an entry takes 72 bytes.
     """
 
     by_permlink = Ordered("author", "permlink", unique=True, lazy=True)
@@ -68,7 +68,7 @@ class Comments(Table[Comment]):
 
 
 class CommentContent(Row):
-    """The texts of a comment. They remain when the comment is deleted."""
+    """The texts of a comment. The row remains when the comment is deleted."""
 
     comment: int = 0
     title: str = ""

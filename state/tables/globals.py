@@ -65,7 +65,7 @@ class GlobalPropertiesTable(Table[GlobalProperties]):
 
 
 class ChainProperties(Struct, frozen=True):
-    """Chain properties that witnesses vote on; their medians are in force. The fee is in COIN."""
+    """Chain properties that witnesses vote on. The medians of their values are in force. The fee is in COIN."""
 
     account_creation_fee: int = 0
     maximum_block_size: int = 131072
@@ -158,7 +158,7 @@ class RewardFunds(Table[RewardFund]):
 
 
 class BlockSummary(Row):
-    """The id of the newest block whose number ends in these 16 bits. A slot without a row holds zeros."""
+    """The id of the newest block whose number has these low 16 bits. If there is no row, the id counts as zeros."""
 
     slot: int = 0
     block_id: bytes = bytes(20)

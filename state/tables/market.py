@@ -30,7 +30,7 @@ class LimitOrders(Table[LimitOrder]):
 
 
 class ConvertRequest(Row):
-    """SBD that will be converted to COIN at `conversion_date`."""
+    """SBD that is going to be converted to COIN at `conversion_date`."""
 
     owner: str = ""
     requestid: int = 0

@@ -27,7 +27,7 @@ class Escrow(Row):
 
 
 def both(to_approved: bool, agent_approved: bool) -> bool:
-    """Return the key part that sorts approved escrows after the others."""
+    """Return the part of the index key that sorts approved escrows after the others."""
     return to_approved and agent_approved
 
 

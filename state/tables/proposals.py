@@ -21,7 +21,7 @@ class Proposal(Row):
 class Proposals(Table[Proposal]):
     """All proposals.
 
-    The reference sorts by end_date + 1 day: the same order, except for end dates so late that adding a day overflows 32 bits.
+    The reference sorts by end_date + 1 day. The order is the same, except for end dates so late that adding a day overflows 32 bits.
     """
 
     by_proposal_id = Ordered("proposal_id", unique=True)

@@ -54,7 +54,7 @@ class SmtTokens(Table[SmtToken]):
 
 
 class SmtIco(Row):
-    """The initial offering of a token. The caps are in COIN units, -1 while unset."""
+    """The initial offering of a token. The caps are in COIN units, and -1 while unset."""
 
     symbol: int = 0
     capped_generation_policy: Any = None
@@ -122,7 +122,7 @@ class RegularBalance(Row):
 
 
 class RegularBalances(Table[RegularBalance]):
-    """Token balances. A row exists only while it isn't empty."""
+    """Token balances. A row exists only while the balance isn't zero."""
 
     by_owner_liquid_symbol = Ordered("owner", "liquid_symbol", unique=True)
 
@@ -138,13 +138,13 @@ class RewardsBalance(Row):
 
 
 class RewardsBalances(Table[RewardsBalance]):
-    """Unclaimed token rewards. A row exists only while it isn't empty."""
+    """Unclaimed token rewards. A row exists only while there are any."""
 
     by_owner_liquid_symbol = Ordered("owner", "liquid_symbol", unique=True)
 
 
 class NaiPool(Row):
-    """The names available to new tokens, in pool order, and the counters of the draws from one head block's id. A single row."""
+    """The names available to new tokens, in pool order, and the counters of the names drawn from one head block's id. A single row."""
 
     nais: tuple[int, ...] = ()
     drawn_for: bytes = bytes(20)

@@ -23,12 +23,12 @@ BLOCKS_BETWEEN_LOOKS = 1000  # blocks between two checks for unread orders, whos
 
 
 def no_operations(number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
-    """Placeholder for `State.operations_of` until a chain sets it."""
+    """Placeholder for `State.operations_of`, used until a chain sets the attribute."""
     raise AssertionError("the state belongs to no chain with blocks")
 
 
 class OperationPosition(Struct):
-    """Position of the operation that is being applied (block-processing.md §7.1). Listeners store it."""
+    """Position of the operation that is being applied (block-processing.md §7.1), for listeners."""
 
     trx_id: bytes = ZERO_ID
     block: int = 0
@@ -40,7 +40,7 @@ class OperationPosition(Struct):
 
 
 class ByClass(dict[type, tuple[Callable[[Any, Any], None], ...]]):
-    """Operation listeners by operation class. They are selected from `asked` when a class is first looked up."""
+    """Operation listeners by operation class. They are selected from `asked` when a class is looked up for the first time."""
 
     def __init__(self, asked: list[tuple[Any, type | None]]) -> None:
         super().__init__()
@@ -64,7 +64,8 @@ class Listeners:
         self.before_transaction: list[Callable[[Any, SignedTransaction], None]] = []
         self.after_transaction: list[Callable[[Any, SignedTransaction], None]] = []
         self.irreversible: list[Callable[[Any, int], None]] = []
-        # Around a state edit of the VESTS or authorities of an account (state/chain/state_edits.py), with the account's name.
+        # Called before and after a state edit of the VESTS or authorities of an account (state/chain/state_edits.py), with the account's
+        # name.
         self.before_edit: list[Callable[[Any, str], None]] = []
         self.after_edit: list[Callable[[Any, str], None]] = []
         self._operations: tuple[list[tuple[Any, type | None]], list[tuple[Any, type | None]]] = ([], [])
@@ -72,12 +73,17 @@ class Listeners:
         self.before_operation, self.after_operation = ByClass(self._operations[False]), ByClass(self._operations[True])
 
     def on_operation(self, listener: Callable[[Any, Any], None], *classes: type[Operation], after: bool = True) -> None:
-        """Call `listener(state, operation)` after (or before) each operation of these classes, or of all without any."""
+        """Call `listener(state, operation)` after (or before) each operation of these classes.
+
+        Without classes, call it for all operations.
+        """
         self._operations[after].extend((listener, cls) for cls in classes or (None,))
         (self.after_operation if after else self.before_operation).clear()
 
     def watch_operations(self, listener: Callable[[Any, Any], None]) -> None:
-        """Call a listener before each operation and before all other listeners, so that none can prevent the call by raising."""
+        """Call a listener before each operation and before all other listeners, so that an error in another listener can't prevent the
+        call.
+        """
         self._operations[False].insert(0, (listener, None))
         self.before_operation.clear()
 
@@ -90,9 +96,9 @@ class Listeners:
 class Impersonated:
     """The accounts of a test chain whose transactions need no signatures.
 
-    `accepted` has the ids of transactions that were accepted without a required signature, oldest first, at most ACCEPTED_MAX. They
-    remain valid after impersonation ends, when they are applied again after another block or on another branch. `is_on` is False if
-    neither accounts nor accepted ids need to be checked.
+    `accepted` contains the ids of transactions that were accepted without a required signature, oldest first, at most ACCEPTED_MAX. They
+    remain valid after impersonation ends, when they are applied again after another block or on another branch. `is_on` is False if neither
+    accounts nor accepted ids need to be checked.
     """
 
     __slots__ = ("accepted", "accounts", "is_everyone", "is_on")
@@ -104,7 +110,7 @@ class Impersonated:
         self.is_on = False
 
     def set(self, accounts: Iterable[str], is_everyone: bool) -> None:
-        """Impersonate exactly these accounts, or everyone."""
+        """Impersonate exactly these accounts, or all accounts if `is_everyone`."""
         self.accounts, self.is_everyone = frozenset(accounts), is_everyone
         self.is_on = bool(self.accounts or is_everyone or self.accepted)
 
@@ -124,7 +130,7 @@ class Impersonated:
 
 
 class Pushing:
-    """Context manager that sets `State.is_pushing`. As a generator it would take 2 % of a transfer's time."""
+    """Context manager that sets `State.is_pushing`. A context manager written as a generator would take 2 % of a transfer's time."""
 
     __slots__ = ("_state",)
 
@@ -142,11 +148,11 @@ class Pushing:
 class State:
     """All tables of one chain. `props`, `schedule`, `feed`, `hardforks` and `nai_pool` are the single rows of their tables.
 
-    A row stays the same object while it is in its table, and undo restores its values, so these attributes and the references that
-    rules hold never become stale.
+    A row stays the same object while it is in its table, and undo restores its values. These attributes, and references that rules hold,
+    therefore never become stale.
     """
 
-    # Set by `find_single_rows`. `set_props(field=value, ...)` modifies the global properties. It is bound to the row because each block
+    # Set by `find_single_rows`. `set_props(field=value, ...)` modifies the global properties. It is bound to their row, because each block
     # calls it often.
     set_props: Callable[..., None]
     props: globals.GlobalProperties
@@ -164,14 +170,15 @@ class State:
         self.wire.codecs.spend = self.work.spend
         self.journal.on_undone = lambda: self.work.undo(UNDO_UNITS)
         self.listeners = Listeners()
-        # A copy, since set_hardfork changes the times of the first five. As in the reference they belong to this node and not to the
-        # state: popping a block doesn't restore them.
+        # A copy, because set_hardfork changes the times of the first five hardforks. As in the reference, the times belong to this node and
+        # not to the state: popping a block doesn't restore them.
         self.hardfork_times = list(spec.hardfork_times)
-        # True only during push_transaction (block-processing.md §2.7). The reference calls this `is_producing`: soft rules of this
-        # node apply, and some rules are enforced before the hardfork that makes them binding.
+        # True only during push_transaction (block-processing.md §2.7), when this node's soft rules apply, and some rules are enforced
+        # before the hardfork that makes them binding. The reference's name for this is `is_producing`.
         self.is_pushing = False
         self.impersonated = Impersonated()
-        # Returns the time of a block of the main branch by number, or None if it has no such block. Set by the chain, which has the blocks.
+        # Returns the time of a block of the main branch by number, or None if there is no such block. Set by the chain, which has the
+        # blocks.
         self.time_of_block: Callable[[int], int | None] = lambda number: None
         # Returns the id and operations of a transaction of the main branch, by block number, position in the block, and the number of
         # bytes from its start to the end of the block.
@@ -261,7 +268,7 @@ class State:
         self.nai_pool = next(iter(self.nai_pools))
 
     def tables(self) -> Iterator[tuple[str, Table[Any]]]:
-        """Yield the names and tables in the order of `__init__`."""
+        """Yield the tables with their names, in the order of `__init__`."""
         return ((name, value) for name, value in vars(self).items() if isinstance(value, Table))
 
     def release_indices(self, number: int) -> None:

@@ -40,8 +40,8 @@ class Witness(Row):
 class Witnesses(Table[Witness]):
     """All witnesses.
 
-    Votes change with every change of VESTS, but the orders by votes and by virtual time are read once per round. They are lazy, so
-    that they are sorted once per round.
+    Votes change with every change of VESTS, but the orders by votes and by virtual time are read only once per round. Their indices are
+    lazy, so that they are sorted once per round.
     """
 
     by_name = Ordered("owner", unique=True, lazy=True)
@@ -59,7 +59,7 @@ class WitnessVote(Row):
 
 
 class WitnessVotes(Table[WitnessVote]):
-    """All witness votes. Only queries read the order of lazy indices; rules read them by whole keys, which needs no sorting."""
+    """All witness votes. Only queries read the order of lazy indices. Rules look votes up by complete keys, which needs no sorting."""
 
     of_account = Grouped("account")
     by_account_witness = Ordered("account", "witness", unique=True, lazy=True)

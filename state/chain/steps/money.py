@@ -120,7 +120,7 @@ def clear_null_account_balance(state: State, block: SignedBlock) -> None:
 
 
 def empty_null_account(state: State, null: Account, vesting_coin: int) -> None:
-    """Set every balance of `null` to 0. If this pays interest on its SBD, the interest remains. Witness votes are not adjusted."""
+    """Set every balance of `null` to 0. Interest that this pays on its SBD remains. Witness votes are not adjusted."""
     if null.balance > 0:
         balances.adjust_balance(state, null, -null.balance, COIN)
     if null.savings_balance > 0:

@@ -95,7 +95,7 @@ def fill(source: str, target: str, vests: int, deposited: Asset) -> FillVestingW
 
 
 def settle(state: State, account: Account, amount: int, coin: int) -> None:
-    """Subtract the week's VESTS, credit the account's own COIN, and end the power-down or schedule the next week."""
+    """Subtract the week's VESTS, credit the account with its own part in COIN, and end the power-down or schedule the next week."""
     shares, withdrawn = share(account.vesting_shares - amount), share(account.withdrawn + amount)
     if withdrawn >= account.to_withdraw or shares == 0:
         going_on = {"vesting_withdraw_rate": 0, "next_vesting_withdrawal": TIME_MAX}

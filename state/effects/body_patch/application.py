@@ -1,4 +1,4 @@
-"""Applies patches to a text. The text of a patch can have moved or changed, so its position is searched for."""
+"""Applies patches to a text. The part that a patch replaces can have moved or changed, so it is searched for first."""
 
 from state.effects.body_patch.alignment import PositionMap, align, distance
 from state.effects.body_patch.budget import WorkBudget

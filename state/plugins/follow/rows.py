@@ -55,7 +55,7 @@ class BlogAuthor(Row):
 
 
 class BlogAuthors(Table[BlogAuthor]):
-    """Reblogged authors of all blogs."""
+    """The reblogged authors of every blog."""
 
     by_pair = Ordered("blogger", "guest", unique=True)
 

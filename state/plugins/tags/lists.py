@@ -46,7 +46,9 @@ def discussions(
     since: int = 0,
     hidden: frozenset[str] = frozenset(),
 ) -> list[TagEntry]:
-    """Return the entries of a tag ("" for all comments) in one of ORDERS: those of root posts, or of replies to `parent`.
+    """Return the entries of a tag ("" for all comments) in one of ORDERS.
+
+    If `parent` is 0, these are the entries of root posts, otherwise those of replies to `parent`.
 
     The list starts at the entry of the comment `start`, if that has the tag. `since` is the earliest time of payout in the order `cashout`.
     Comments with one of the `hidden` tags are excluded. The list can be shorter than `limit` even if more entries match: it reads only

@@ -1,1 +1,1 @@
-"""Rules that determine which keys must sign a transaction, and whether given signatures suffice."""
+"""Determines which keys must sign a transaction, and checks whether given signatures suffice."""

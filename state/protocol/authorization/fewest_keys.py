@@ -12,8 +12,8 @@ from state.protocol.work import TooMuchWork
 def fewest_keys(needed: Needed, available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS) -> list[bytes]:
     """Return a minimal set of keys that suffices, in the order of their bytes, preferably of the lowest role.
 
-    If no set of keys suffices, return the required keys among the available ones; the chain then reports what is missing. Raises ChainError
-    for roles that can't be mixed, and UnknownKey for an unknown account.
+    If no set of keys suffices, return those available keys that are required; the chain then reports which authority is missing. Raises
+    ChainError for roles that can't be mixed, and UnknownKey for an unknown account.
     """
     available = frozenset(available)
     chosen = required_signatures(needed, (), available, lookups, limits)
@@ -42,11 +42,11 @@ def suffice(needed: Needed, keys: set[bytes], lookups: Lookups, limits: Limits) 
 
 
 def keys_that_count(needed: Needed, lookups: Lookups, limits: Limits) -> set[bytes]:
-    """Return all keys of the authorities that a check visits, including the accounts' higher roles (active and owner for posting)."""
+    """Return all keys of the authorities that a check reads, including the accounts' higher roles (active and owner for posting)."""
     met: set[bytes] = set()
 
     active, owner, posting = (noting(lookup, met) for lookup in (lookups.active, lookups.owner, lookups.posting))
-    # Without any signature, the check visits every authority.
+    # Without any signature, the check reads every authority.
     state = SignState((), posting if needed.posting else active, limits, (), lookups.spend)
     for name in sorted(needed.posting | needed.active):
         state.by_name(name)
@@ -56,7 +56,7 @@ def keys_that_count(needed: Needed, lookups: Lookups, limits: Limits) -> set[byt
 
 
 def noting(lookup: Lookup, met: set[bytes]) -> Lookup:
-    """Return a lookup that adds the keys of each found authority to `met`."""
+    """Return a lookup that adds the keys of each authority that it finds to `met`."""
 
     def noted(name: str) -> Authority:
         authority = lookup(name)

@@ -20,7 +20,10 @@ MEMBERS_OF_AUTHORITY = 4  # The look-up of an authority takes as long as checkin
 
 
 class Lookups(Struct, frozen=True):
-    """Functions that find an account's authority of each role (raising UnknownKey for unknown accounts), and that count the work."""
+    """Functions that find an account's authority of each role, and a function that counts the work.
+
+    The lookups raise UnknownKey for unknown accounts.
+    """
 
     active: Lookup
     owner: Lookup
@@ -41,7 +44,7 @@ NO_LIMITS = Limits(members=0, accounts=0)
 
 
 class SignState:
-    """State of a check: the signing keys, those that were used, and the accounts approved so far."""
+    """State of a check: the signing keys, the keys that were used so far, and the accounts approved so far."""
 
     def __init__(
         self, keys: Iterable[bytes], nested: Lookup, limits: Limits = LIMITS, available: Iterable[bytes] = (), spend: Spend = spend_nothing
@@ -135,7 +138,7 @@ def verify(
 ) -> None:
     """Refuse unless the keys satisfy all required authorities, and each key is required.
 
-    Accounts in `approved` count as satisfied members of other accounts' authorities. IrrelevantSignature is raised last, when all
+    Accounts in `approved` count as satisfied members of other accounts' authorities. IrrelevantSignature is raised only after all
     authorities are satisfied.
     """
     keys = distinct(keys)
@@ -165,7 +168,7 @@ def verify(
 
 
 def one_key_is_enough(needed: Needed, key: bytes, lookups: Lookups, limits: Limits) -> bool:
-    """Return whether a single account must sign, and the key alone satisfies its authority: the fast path of nearly all cases."""
+    """Return whether a single account must sign, and the key alone satisfies its authority. This fast path covers nearly all cases."""
     if needed.owner or needed.other or len(needed.posting) + len(needed.active) != 1:
         return False
     (name,) = needed.posting or needed.active
@@ -181,7 +184,7 @@ def one_key_is_enough(needed: Needed, key: bytes, lookups: Lookups, limits: Limi
 def required_signatures(
     needed: Needed, signed: Iterable[bytes], available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS
 ) -> set[bytes]:
-    """Return the available keys that must sign, without trying higher roles. Missing keys are not reported."""
+    """Return those available keys that must sign, without trying higher roles. Missing keys are not reported."""
     available = frozenset(available)
     if needed.posting:
         # Unlike in `verify`, `needed.other` is allowed here and ignored.

@@ -63,7 +63,7 @@ SHORT_BYTES_MAX = len(LENGTHS) - 1
 
 
 def compile_function(name: str, parameters: list[str], lines: list[str], names: dict[str, Any]) -> Any:
-    """Compile a function from lines of code, with `names` as its globals."""
+    """Compile a function from lines of code. `names` are its globals."""
     source = f"def {name}({', '.join(parameters)}):\n" + "\n".join("    " + line for line in lines)
     exec(code_of(source, f"<codec {name}>"), names)
     return names[name]
@@ -76,7 +76,7 @@ def code_of(source: str, file: str) -> CodeType:
 
 
 def with_fallback(lines: list[str], errors: str, fallback: str) -> list[str]:
-    """Wrap lines in a `try` that returns the expression `fallback` on these errors, which unexpected values cause."""
+    """Wrap lines in a `try` that returns the expression `fallback` after one of these errors, which unexpected values cause."""
     return ["try:", *("    " + line for line in lines), f"except {errors}:", f"    return {fallback}"]
 
 
@@ -95,7 +95,7 @@ class PackCode:
         self.errors: set[str] = set()
 
     def flush(self) -> None:
-        """Emit one call of struct for the collected fields of fixed size."""
+        """Emit one call of struct that packs the fields of fixed size collected so far."""
         if self.layout:
             name = f"fixed{len(self.parts)}"
             self.names[name] = struct.Struct("<" + self.layout).pack
@@ -159,7 +159,7 @@ class UnpackCode:
         self.may_be_past_end = False  # after a text, because a slice that ends early raises no error
 
     def flush(self) -> None:
-        """Emit one call of struct for the collected fields of fixed size, then the lines that convert its results.
+        """Emit one call of struct for the fields of fixed size collected so far, then the lines that convert its results.
 
         A single byte is read without struct, which would create a tuple.
         """
@@ -191,7 +191,7 @@ class UnpackCode:
             self.flush()
             self.names[f"read_{target}"] = self.codecs.unpacker(kind)
             if self.may_be_past_end:
-                # In this case the preceding text must be refused, and not the value that the function would read.
+                # In this case the preceding text must be refused, and not the value that the function would read here.
                 self.lines.append("if i > len(b): raise Unexpected")
                 self.may_be_past_end = False
             self.lines.append(f"{target}, i = read_{target}(b, i)")
@@ -199,8 +199,8 @@ class UnpackCode:
     def add_text(self, target: str, kind: String) -> None:
         """Emit the code for a text whose length fits in one byte.
 
-        The call of struct for the preceding fields of fixed size also reads the length. Longer texts are rare. The kind's function reads
-        them, or `by_fields` if the kind truncates them (`Bounded`).
+        The call of struct for the preceding fields of fixed size also reads the length. Longer texts are rare. They are read by the kind's
+        function, or by `by_fields` if the kind truncates them (`Bounded`).
         """
         self.waiting.append(("n", "B"))
         self.flush()
@@ -253,7 +253,7 @@ def struct_unpacker(codecs: Codecs, cls: Any) -> Unpack:
 class Member(Struct, frozen=True):
     """A member of a JSON object: its name, an expression over `v` for its value, and the dumper of the value.
 
-    `dump` is None if the value is its own JSON form. An optional member is omitted if its value is None.
+    `dump` is None if the value is used as JSON unchanged. An optional member is omitted if its value is None.
     """
 
     key: str
@@ -263,7 +263,7 @@ class Member(Struct, frozen=True):
 
 
 def struct_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
-    """Generate the dumper of a declared class. It returns a dict in the order of the fields, without unset optional ones."""
+    """Generate the dumper of a declared class. It returns a dict in the order of the fields, without optional fields that are unset."""
     members = [
         Member(codecs.spec.spell(field.json), f"v.{field.name}", codecs.dumper(field.kind, legacy), isinstance(field.kind, Maybe))
         for field in shown_fields(cls, legacy)
@@ -294,7 +294,10 @@ def object_dumper(name: str, members: list[Member]) -> Dump:
 
 
 def struct_parser(codecs: Codecs, cls: type, legacy: bool) -> Parse:
-    """Generate the parser of a declared class. It reads fields by name in either spelling, and uses defaults for missing ones."""
+    """Generate the parser of a declared class, which converts a JSON object to an instance.
+
+    The parser accepts both spellings of a field's name, and fills in defaults for missing fields.
+    """
     names: dict[str, Any] = {"cls": cls, "missing": MISSING, "to_object": to_object}
     lines = ["if type(o) is not dict: to_object(o)"]
     arguments = []
@@ -302,7 +305,7 @@ def struct_parser(codecs: Codecs, cls: type, legacy: bool) -> Parse:
         names[f"parse{i}"] = codecs.parser(field.kind, legacy)
         names[f"default{i}"] = field_default(codecs, cls, field)
         arguments.append(f"{field.name}=f{i}")
-        # The condenser doesn't read fields that it doesn't write: they get their default, even if the object has the member.
+        # The condenser doesn't read fields that it doesn't write. They get their defaults, even if the object contains them.
         if legacy and field.name in getattr(cls, "LEGACY_ABSENT", ()):
             lines.append(f"f{i} = default{i}")
             continue

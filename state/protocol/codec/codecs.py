@@ -1,4 +1,4 @@
-"""The codec of a chain: functions that read and write each declared type, bound to the chain's symbols, key prefix and spelling.
+"""The codec of a chain: functions that read and write each declared type, bound to the chain's symbols, key prefix and brand word.
 
 The functions are created on first use and cached. In the condenser's dialect a type can add constants (LEGACY_EXTRA) and omit fields
 (LEGACY_ABSENT).
@@ -22,7 +22,7 @@ ClassDumper = Callable[[Codecs, type, bool], Dump]
 
 
 class ChainCodecs:
-    """The codec functions of one chain for declared types. `of` is a kind or a declared class.
+    """The codec functions of one chain for declared types. The parameter `of` is a kind or a declared class.
 
     Unpackers of `canonical` codecs accept only bytes that packing would produce, and raise NotCanonical for others. `class_dumper(codecs,
     cls, legacy)` creates the function that writes a declared class as JSON. The RPC service passes a different one, because its records
@@ -43,16 +43,16 @@ class ChainCodecs:
         return made
 
     def unpacker(self, of: Any) -> Unpack:
-        """Return the function that converts bytes and a position to a value and the position after it.
+        """Return the function that converts bytes and a position to a value and the position after the value.
 
-        It doesn't detect the end of the bytes, because a check per field would cost more than the field. The outermost caller uses
-        `reading`, which checks once.
+        The function doesn't detect the end of the bytes, because a check per field would cost more than the field. The outermost caller
+        uses `reading`, which checks once.
         """
         made: Unpack = self._made.get(("unpack", of)) or self._make("unpack", of)
         return made
 
     def dumper(self, of: Any, legacy: bool = False) -> Dump | None:
-        """Return the function that converts a value to its JSON form, or None if each value is its own JSON form."""
+        """Return the function that converts a value to its JSON form, or None if values are used as JSON unchanged."""
         what = "legacy dump" if legacy else "dump"
         made: Dump | None = self._made.get((what, of)) or self._make(what, of)
         return made
@@ -72,7 +72,7 @@ class ChainCodecs:
         return self._made[key]
 
     def _of_kind(self, what: str, kind: Kind) -> Any:
-        # By name: a table of functions would create closures at each lookup, even of a cached function.
+        # The functions are selected by name. A table of functions would create closures at each lookup, even of a cached function.
         match what:
             case "pack":
                 return kind.packer(self)
@@ -105,24 +105,24 @@ class ChainCodecs:
         return of(**{field.name: field_default(self, of, field) for field in wire_fields(of)})
 
     def pack(self, value: Any) -> bytes:
-        """Encode a value of a declared class."""
+        """Encode an instance of a declared class."""
         return self.packer(type(value))(value)
 
     def unpack(self, of: Any, data: bytes, exact: bool = False) -> Any:
-        """Decode the value at the start of `data`, which must end after it if `exact`. Raises ChainError."""
+        """Decode the value at the start of `data`. With `exact`, `data` must end after the value. Raises ChainError."""
         value, end = reading(self.unpacker(of), data, 0)
         require(not exact or end == len(data), "bytes are left over", condition="ds.remaining() == 0")
         return value
 
     def dump(self, value: Any, legacy: bool = False) -> Any:
-        """Return the JSON form of a value of a declared class."""
+        """Return the JSON form of an instance of a declared class."""
         return (self.dumper(type(value), legacy) or as_it_is)(value)
 
 
 def reading(unpack: Unpack, data: bytes, i: int) -> tuple[Any, int]:
     """Run an unpacker. Raises ChainError if it reads beyond the end of the bytes.
 
-    A slice of bytes ends early without an error, so some unpackers return a position beyond the end, which is checked here.
+    A slice of bytes that ends early raises no error. Some unpackers therefore return a position beyond the end, which is checked here.
     """
     try:
         value, end = unpack(data, i)

@@ -25,7 +25,7 @@ def kind_of(of: Any) -> Any:
 
 
 class Field(Struct, frozen=True):
-    """A wire field of a declared type: its name in Python, its name in JSON (product form), and its kind."""
+    """A wire field of a declared type: its name in Python, its name in JSON (in the product's spelling), and its kind."""
 
     name: str
     json: str
@@ -49,7 +49,7 @@ def _wire_fields(cls: type) -> tuple[Field, ...]:
 
 
 def shown_fields(cls: type, legacy: bool) -> list[Field]:
-    """Return the wire fields in one of the JSON forms, which omits those in LEGACY_ABSENT or APPBASE_ABSENT of the class."""
+    """Return the wire fields that one of the JSON forms contains. It omits those in the class's LEGACY_ABSENT or APPBASE_ABSENT."""
     absent = getattr(cls, "LEGACY_ABSENT" if legacy else "APPBASE_ABSENT", ())
     return [field for field in wire_fields(cls) if field.name not in absent]
 
@@ -64,8 +64,8 @@ def field_default(codecs: Codecs, cls: Any, field: Field) -> Any:
 def kind_of_field(cls: type, name: str) -> Any:
     """Return the kind of a field, or None for an internal field.
 
-    Only this field's annotation is resolved, in the module of the class. This works while that module is still loading and names in other
-    annotations may be undefined, and is cheap at import.
+    Only this field's annotation is resolved, in the module of the class. This also works while that module is still loading, when names in
+    other annotations may be undefined, and it makes imports faster.
     """
     hint = cls.__annotations__[name]
     return kind_of_hint(eval(hint, vars(sys.modules[cls.__module__])) if isinstance(hint, str) else hint)

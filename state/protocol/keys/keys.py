@@ -55,11 +55,11 @@ def public_key_text(key: bytes, prefix: str) -> str:
 
 @lru_cache(maxsize=KEY_TEXTS_MAX)
 def public_key_from_text(text: str, prefix: str) -> bytes:
-    """Parse the text of a public key. Refuses a wrong prefix, length or checksum with the reference's texts and order."""
+    """Parse the text of a public key. A wrong prefix, length or checksum is refused, with the texts and in the order of the reference."""
     require(size(text) > len(prefix), condition="base58str.size() > prefix_len")
     require(text.startswith(prefix), condition="base58str.substr( 0, prefix_len ) == prefix", base58str=text)
     data = bytes_from_base58(text[len(prefix) :])
-    # Without digits, the reference has a key and a checksum of zeros, which don't match.
+    # If there are no digits, key and checksum are zeros in the reference, and these don't match.
     data = data or bytes(KEY_SIZE + CHECKSUM_SIZE)
     if len(data) < KEY_SIZE + CHECKSUM_SIZE:
         raise _key_too_short(len(data))
@@ -72,7 +72,7 @@ def public_key_from_text(text: str, prefix: str) -> bytes:
 
 
 def public_key(secret: bytes) -> bytes:
-    """Return the public key of a secret. Refuses a secret outside of 1 … curve order − 1."""
+    """Return the public key of a secret. Refuses a secret outside the range from 1 to the curve's order − 1."""
     require(secret != bytes(SECRET_SIZE), condition="my->_key != empty_priv")
     require(
         is_secret(secret),
@@ -94,7 +94,7 @@ def compressed(point: Any) -> bytes:
 
 
 def is_secret(data: bytes) -> bool:
-    """Whether the data is 32 bytes and a secret within the curve's order."""
+    """Whether the data is 32 bytes long and a secret within the curve's order."""
     return len(data) == SECRET_SIZE and 0 < int.from_bytes(data, "big") < CURVE_ORDER
 
 
@@ -118,8 +118,8 @@ def wif_from_secret(secret: bytes) -> str:
 def secret_from_wif(text: str) -> bytes:
     """Parse a secret in wallet import format, as leniently as the reference.
 
-    Any version byte is accepted, any length of the secret (truncated or zero-filled to 32 bytes), and a checksum of one or two rounds of
-    SHA-256.
+    Any version byte is accepted. The secret can have any length, and is truncated or zero-filled to 32 bytes. The checksum can be that of
+    one or of two rounds of SHA-256.
     """
     try:
         data = bytes_from_base58(text)
@@ -132,10 +132,10 @@ def secret_from_wif(text: str) -> bytes:
 
 
 def secret_from_extended_key(text: str) -> bytes | None:
-    """Return the secret in the text of an extended (BIP32) private key, or None if the reference finds no usable one.
+    """Return the secret in the text of an extended (BIP32) private key, or None if the reference finds no usable secret.
 
-    As in the reference, only the magic at the start is checked, not the checksum, and missing bytes are zero. The soft rule about memos
-    uses this (block-processing.md §4.6).
+    As in the reference, only the magic bytes at the start are checked, not the checksum, and missing bytes are zero. The soft rule about
+    memos uses this (block-processing.md §4.6).
     """
     if len(text) < EXTENDED_SECRET_OFFSET:
         # A digit is at most one byte, so such a text ends before the secret.
@@ -178,7 +178,10 @@ def ripemd160(data: bytes) -> bytes:
 
 
 def ripemd160_start() -> Any:
-    """Return an empty RIPEMD-160 hash to copy: OpenSSL's if it works (some builds list it and fail), else the portable one."""
+    """Return an empty RIPEMD-160 hash to copy.
+
+    This is OpenSSL's implementation if it works, and otherwise a portable one. Some builds of OpenSSL list the algorithm but fail.
+    """
     try:
         return hashlib.new("ripemd160")
     except ValueError:

@@ -57,8 +57,8 @@ def is_canonical(signature: bytes, canonical: Canonical) -> bool:
 def recover(signature: bytes, digest: bytes, canonical: Canonical) -> bytes:
     """Recover the public key that signed a digest.
 
-    Refuses invalid signatures in the reference's order: header, canonical rule, curve. Thread-safe: it writes only to its own memory, and
-    the library releases the GIL.
+    Refuses invalid signatures in the reference's order: header, canonical rule, curve. The function is thread-safe: it writes only to its
+    own memory, and the library releases the GIL.
     """
     assert len(digest) == DIGEST_SIZE
     if len(signature) != SIGNATURE_SIZE or not HEADER_MIN <= signature[0] <= HEADER_MAX:
@@ -77,7 +77,7 @@ def sign(secret: bytes, digest: bytes, canonical: Canonical) -> bytes:
     _check_signer(secret, digest)
     made, content, recovery_id = _new(_RECOVERABLE), _new(_CONTENT), _new(_INT)
     for attempt in range(SIGN_ATTEMPTS_MAX):
-        # The first nonce is that of RFC 6979. Extra data makes the next ones differ.
+        # The first nonce is that of RFC 6979. Extra data makes the following nonces differ.
         extra = attempt.to_bytes(32, "little") if attempt else ffi.NULL
         signed = lib.secp256k1_ecdsa_sign_recoverable(_CONTEXT, made, digest, secret, ffi.NULL, extra)
         assert signed
@@ -91,7 +91,7 @@ def sign(secret: bytes, digest: bytes, canonical: Canonical) -> bytes:
 def sign_deterministic(secret: bytes, digest: bytes, canonical: Canonical) -> bytes:
     """Sign a digest exactly like the reference. The work of a pow2 depends on these bytes.
 
-    Nonces are from the stream of RFC 6979 without the first one. Not hardened against timing attacks: use `sign` for real secrets.
+    The nonces are those of RFC 6979, except the first. This is not hardened against timing attacks: use `sign` for real secrets.
     """
     _check_signer(secret, digest)
     nonces = _nonces(secret, digest)
@@ -126,7 +126,7 @@ def _check_signer(secret: bytes, digest: bytes) -> None:
 
 
 def _nonces(secret: bytes, digest: bytes) -> Iterator[bytes]:
-    """Yield the candidates of RFC 6979 §3.2 with HMAC-SHA256, with the digest unreduced instead of modulo the order."""
+    """Yield the candidates of RFC 6979 §3.2 with HMAC-SHA256. The digest is used as it is, not modulo the order."""
     key, value = bytes(32), b"\x01" * 32
     for separator in (b"\x00", b"\x01"):
         key = hmac.digest(key, value + separator + secret + digest, "sha256")

@@ -1,6 +1,6 @@
 """Assets, symbols, NAI texts and prices. Integer arithmetic has the reference's rounding and overflow.
 
-Symbols are the reference's 32-bit `asset_num`, the same on every chain; a chain's spellings are in symbols.py.
+Symbols are the reference's 32-bit `asset_num`, the same on every chain; symbols.py contains a chain's spellings.
 Source: wire-format.md §1.9, §1.10; operations.md §2.2.
 """
 
@@ -36,7 +36,7 @@ _DAMM = tuple(tuple(map(int, row)) for row in _DAMM_ROWS.split())
 
 
 class Asset(Struct, frozen=True):
-    """An amount in the smallest unit of a symbol, for wire values. Most rows have plain integers instead."""
+    """An amount in the smallest unit of a symbol, for values on the wire. Most rows store plain integers instead."""
 
     amount: int = 0
     symbol: int = COIN
@@ -131,9 +131,10 @@ def require_symbol(symbol: int) -> None:
 
 
 def ratio(amount: int, numerator: int, denominator: int) -> int:
-    """Return ⌊amount·numerator/denominator⌋ like the reference's 128-bit step. Refuse negative results, results of 2^64 and more, and ÷0.
+    """Return ⌊amount·numerator/denominator⌋ like the reference, which computes it in 128 bits.
 
-    As in the reference, a quotient from 2^63 to 2^64 becomes negative.
+    Negative results, results from 2^64 on, and a denominator of 0 are refused. As in the reference, a result from 2^63 to 2^64 becomes
+    negative.
     """
     if denominator <= 0:
         raise Refused("", condition="divisor > 0")
@@ -154,7 +155,7 @@ def convert(asset: Asset, price: Price) -> Asset:
 
 
 def price_key(price: Price) -> tuple[int, int, int]:
-    """Return the sort key of a price: the symbols, then base/quote with 128 fractional bits, which distinguish all ratios."""
+    """Return the sort key of a price: its symbols, then base/quote with 128 fractional bits, which distinguish all ratios."""
     base, quote = price.base, price.quote
     ratio_key = (base.amount << 128) // quote.amount if quote.amount else 0
     return base.symbol, quote.symbol, ratio_key

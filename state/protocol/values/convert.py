@@ -1,6 +1,6 @@
 """The reference's conversions of JSON values to numbers, texts and bools, with its errors.
 
-Inputs are the values of a standard JSON decoder. Narrowing wraps silently.
+Inputs are the values of a standard JSON decoder. Numbers beyond the range of the target type wrap silently.
 Source: wire-format.md §1.1, §1.14, §1.16, §1.18; rpc-api.md §1.9.
 """
 
@@ -14,7 +14,7 @@ from state.protocol.values.text import read_integer
 
 JSON_NUMBER_MAX = UINT32_MAX
 CHOICE_MASK = UINT32_MAX
-# 10^128, 8^128 and 16^128 are multiples of 2^128, so digits further left have no effect.
+# 10^128, 8^128 and 16^128 are multiples of 2^128, so digits before the last 128 have no effect.
 U128_DIGITS = 128
 U128_TEXT = re.compile(r"(-?)(?:0x([0-9A-Fa-f]*)|0([0-7]*)|([0-9]*))")
 
@@ -30,7 +30,10 @@ def kind_of(value: Any) -> str:
 
 
 def to_int(value: Any, bits: int, signed: bool) -> int:
-    """Convert to a machine integer. Accepts texts in 64-bit range, bools, null (0) and reals (truncated). Large values wrap."""
+    """Convert a JSON value to a machine integer. Large values wrap.
+
+    Texts in the 64-bit range, bools, null (0) and reals (truncated) are accepted.
+    """
     if type(value) is int and 0 <= value < 1 << bits - signed:
         return value
     if type(value) is str:
@@ -48,7 +51,7 @@ def to_int(value: Any, bits: int, signed: bool) -> int:
 
 
 def to_bool(value: Any) -> bool:
-    """Convert to a bool. Accepts the texts `"true"` and `"false"`, numbers (true unless 0) and null (false)."""
+    """Convert a JSON value to a bool. The texts `"true"` and `"false"`, numbers (true unless 0) and null (false) are accepted."""
     if value is True or value is False:
         return value
     if type(value) is str:
@@ -90,8 +93,9 @@ def to_object(value: Any) -> dict[str, Any]:
 
 
 def to_u128(value: Any) -> int:
-    """Convert the text of a scalar to an unsigned 128-bit number: decimal, hex with `0x` or octal with `0`, up to the first other
-    character.
+    """Convert the text of a scalar to an unsigned 128-bit number: decimal, hex with `0x`, or octal with `0`.
+
+    The number ends at the first other character.
     """
     match = U128_TEXT.match(to_text(value))
     assert match
@@ -102,9 +106,9 @@ def to_u128(value: Any) -> int:
 
 
 def to_choice(value: Any, names: Sequence[str], title: str) -> int:
-    """Return the index of an enumeration's member in `names`. A text is a name or a number; other values are converted by `to_int`.
+    """Return the index in `names` of an enumeration's member. A text is a name or a number; other values are converted by `to_int`.
 
-    Only the lower 32 bits of a number are used, since the reference's enumerations have 32 bits. A refusal contains the whole number.
+    Only the lower 32 bits of a number are used, since the reference's enumerations have 32 bits. A refusal contains the full number.
     """
     if type(value) is str:
         name = _until_nul(value)
@@ -122,7 +126,7 @@ def to_choice(value: Any, names: Sequence[str], title: str) -> int:
 
 
 def json_int(value: int) -> int | str:
-    """Return an integer in the reference's JSON form: text above 2^32-1, else (also if negative) a number."""
+    """Return an integer in the reference's JSON form: a text above 2^32-1, otherwise a number, even if negative."""
     return value if value <= JSON_NUMBER_MAX else str(value)
 
 
@@ -134,12 +138,12 @@ def _int_from_text(text: str, signed: bool) -> int:
 
 
 def _until_nul(text: str) -> str:
-    """Return a text up to its first NUL, as the reference treats it as a C string."""
+    """Return a text up to its first NUL, because the reference treats it as a C string."""
     return text.partition("\0")[0]
 
 
 def _int_from_real(value: float, signed: bool) -> int:
-    """Truncate toward 0. Values out of 64-bit range convert like on the reference's processor."""
+    """Truncate toward 0. Values out of the 64-bit range are converted as on the reference's processor."""
     if INT64_MIN <= value < 1 << (63 if signed else 64):
         return int(value)
     return 0 if value > 0 and not signed else INT64_MIN

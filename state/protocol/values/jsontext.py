@@ -52,15 +52,16 @@ ARRAY_PLACE = "json.cpp:252 arrayFromStream"
 
 
 def read(text: str | bytes, *, count_brackets: bool = True) -> Any:
-    """Parse the value at the start of a text. The rest is ignored, and the first of equal keys is used.
+    """Parse the value at the start of a text. The rest of the text is ignored. Of several equal keys, the first is used.
 
-    Raises the reader's ChainErrors. With `count_brackets`, a text with 100 open brackets of one type is refused before it is parsed.
+    Raises the ChainErrors of the lenient reader. With `count_brackets`, a text with 100 open brackets of one type is refused before it is
+    parsed.
     """
     if isinstance(text, bytes):
         text = decode(text)
     brackets = text.count("[") + text.count("{")
     if brackets <= OPEN_BRACKETS_MAX and not OTHER_ESCAPE.search(text):
-        # The decoder's own `decode` finds white space by regular expressions, which takes longer than parsing a short value.
+        # The decoder's own `decode` skips white space with regular expressions, which takes longer than parsing a short value.
         stripped = text.strip(BLANKS)
         try:
             value, end = SCAN(stripped, 0)
@@ -75,7 +76,7 @@ def read(text: str | bytes, *, count_brackets: bool = True) -> Any:
 
 
 def is_whole(text: str) -> bool:
-    """Return whether a text is exactly one value: False if it is empty or continues after the value.
+    """Return whether a text consists of exactly one value. It doesn't if it is empty or continues after the value.
 
     Raises the reader's ChainError for an error within the value.
     """
@@ -93,7 +94,10 @@ def is_whole(text: str) -> bool:
 
 
 def require_valid(text: str, message: str, *, condition: str) -> None:
-    """Refuse invalid JSON: with `message` if the text is empty or continues after its value, else with the reader's error."""
+    """Refuse invalid JSON.
+
+    The text of the refusal is `message` if `text` is empty or continues after its value. For other errors it is the reader's.
+    """
     require(is_whole(text), message, condition=condition)
 
 
@@ -101,14 +105,14 @@ def require_valid(text: str, message: str, *, condition: str) -> None:
 
 
 def _real_or_token(number: str) -> Any:
-    """Convert a number with a point or an exponent. The reference returns a number with an exponent as text, and stops at a `+`."""
+    """Convert a number with a point or an exponent. The reference returns a number with an exponent as text, and stops reading at a `+`."""
     if "+" in number or len(number) > PLAIN_NUMBER_CHARACTERS_MAX:
         raise ValueError(number)
     return number if "e" in number or "E" in number else DOUBLE.decode(number)
 
 
 def _same_real(number: str) -> None:
-    """Accept only numbers that the reference's reader also accepts."""
+    """Raise ValueError for a number that the reference's reader might refuse."""
     if "+" in number or len(number) > PLAIN_NUMBER_CHARACTERS_MAX:
         raise ValueError(number)
 
@@ -138,7 +142,8 @@ READER = json.JSONDecoder(
 # The decoder's function that parses one value, which the type stubs lack.
 SCAN: Callable[[str, int], tuple[Any, int]] = READER.scan_once  # type: ignore[attr-defined]
 CHECKER = msgspec.json.Decoder(float_hook=_same_real)
-# Decoding accepts integers of any size. Encoding as MessagePack accepts only 64 bits, like the reader, and is the fastest check.
+# Decoding accepts integers of any size. Encoding as MessagePack accepts only 64 bits, like the reader, and is the fastest way to check
+# this.
 CHECKER_OF_INTS = msgspec.msgpack.Encoder()
 
 
@@ -153,7 +158,10 @@ def _require_few_open(data: bytes) -> None:
 
 
 class _Reader:
-    """Reader that makes a single pass over a text. `open` has the containers around the current position, each with its pending key."""
+    """Reader that makes a single pass over a text.
+
+    `open` contains the containers around the current position, each with its pending key.
+    """
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -212,7 +220,7 @@ class _Reader:
         return self._peek(SPACE)
 
     def _peek(self, skip_flags: re.Pattern[bytes]) -> bytes:
-        """Skip a pattern and return the next byte."""
+        """Skip the text that matches a pattern, and return the next byte."""
         match = skip_flags.match(self.data, self.at)
         assert match
         self.at = match.end()
@@ -252,7 +260,7 @@ class _Reader:
         raise self._more(error, "while parsing token '${token}'", STRING_PLACE, token=token)
 
     def _token(self) -> str:
-        """Return the rest of an unquoted text. Consumes one space, TAB, LF or NUL after it."""
+        """Return the rest of an unquoted text. If a space, TAB, LF or NUL follows the text, skip it."""
         match = TOKEN.match(self.data, self.at)
         assert match
         self.at = match.end()
@@ -289,7 +297,7 @@ class _Reader:
         return EndOfFile(text)
 
     def _more(self, error: ChainError, text: str, place: str, **values: Any) -> ChainError:
-        """Append the line of one level to the text of an error and to its long form."""
+        """Append the line of one nesting level to the text of an error and to its long form."""
         for key, value in values.items():
             text = text.replace("${" + key + "}", value if type(value) is str else _printed(value))
         error.context += text
@@ -325,7 +333,7 @@ def _integer(text: str) -> int:
 
 
 def _double(text: str) -> Any:
-    """Parse a double whose digits before or after the point can be missing, by first adding them."""
+    """Parse a real number. Missing digits before or after the point are added first."""
     whole, _, fraction = text.removeprefix("-").partition(".")
     sign = "-" if text[0] == "-" else ""
     try:
@@ -335,7 +343,7 @@ def _double(text: str) -> Any:
 
 
 def _printed(value: Any) -> str:
-    """Return the reference's JSON text of a value (wire-format.md §1.14)."""
+    """Return a value as the reference writes it in JSON (wire-format.md §1.14)."""
     return json.dumps(_printable(value), ensure_ascii=False, separators=(",", ":"))
 
 

@@ -42,7 +42,7 @@ class Symbols:
         self._first_halves = {self.packed[symbol][:SMT_BYTES]: name for symbol, name in SYMBOL_NAMES.items()}
 
     def pack(self, symbol: int) -> bytes:
-        """Encode a symbol: 8 bytes for the fixed ones, else 4."""
+        """Encode a symbol: in 8 bytes for the three fixed symbols, otherwise in 4."""
         return self.packed.get(symbol) or symbol.to_bytes(SMT_BYTES, "little")
 
     def unpack(self, data: bytes, i: int) -> tuple[int, int]:
@@ -65,7 +65,9 @@ class Symbols:
         return symbol, i + SMT_BYTES
 
     def asset_text(self, asset: Asset) -> str:
-        """Format an asset: `1.000 COIN`. A negative amount has a leading sign (rpc-api.md §9.3); the symbol of an SMT is UNKN."""
+        """Format an asset, for example as `1.000 COIN`. A negative amount has a leading sign (rpc-api.md §9.3). The symbol of an SMT is
+        UNKN.
+        """
         places = assets.decimals(asset.symbol)
         digits = str(abs(asset.amount)).rjust(places + 1, "0")
         number = f"{digits[:-places]}.{digits[-places:]}" if places else digits
@@ -73,7 +75,7 @@ class Symbols:
         return f"{sign}{number} {self.letters.get(asset.symbol, SYMBOL_UNKNOWN)}"
 
     def asset_from_text(self, value: Any) -> Asset:
-        """Parse the condenser's text of an asset. Refuses a NAI object, as recorded from the reference.
+        """Parse the condenser's text of an asset. A NAI object is refused, as recordings of the reference show.
 
         As in the reference the sign applies only to the digits before the point: `-1.500 COIN` is -500.
         """
@@ -107,7 +109,7 @@ class Symbols:
         return symbol
 
     def _plain_asset(self, text: str) -> Asset | None:
-        """Parse a non-negative amount in exactly the form of `asset_text`, which nearly all texts have. Return None for other texts."""
+        """Parse a non-negative amount that has exactly the form of `asset_text`. Nearly all texts do; return None for the others."""
         number, _, name = text.partition(" ")
         whole, _, fraction = number.partition(".")
         symbol = self._by_letters.get(name)
@@ -117,7 +119,7 @@ class Symbols:
 
 
 def amount_of(text: str) -> int:
-    """Parse an optional sign and digits. Raises ParseError."""
+    """Parse an amount that consists of digits with an optional sign. Raises ParseError."""
     number = read_integer(text, 64, signed=True)
     if number is None:
         raise unreadable_amount()

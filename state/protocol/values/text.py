@@ -47,7 +47,7 @@ def decode(data: bytes) -> str:
 
 
 def encode(text: str) -> bytes:
-    """Encode a text. A surrogate that doesn't stand for a byte (a lone one from a client) becomes its three bytes."""
+    """Encode a text. A surrogate that doesn't represent an invalid byte, such as one sent by a client, is encoded as three bytes."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -60,7 +60,7 @@ def size(text: str) -> int:
 
 
 def cut(text: str, size: int) -> str:
-    """Return the first `size` bytes of a text, up to a NUL.
+    """Return the first `size` bytes of a text, or fewer up to the first NUL.
 
     The reference compares the bytes after a NUL but neither packs nor writes them. Here they are dropped.
     """
@@ -90,13 +90,13 @@ def _has_labels(name: str) -> bool:
 
 
 def bad_permlink_character(permlink: str) -> str:
-    """Return the first byte, as text, that is not allowed in a new comment's permlink (not `a-z 0-9 -`), or ""."""
+    """Return the first byte that a new comment's permlink must not contain (any but `a-z 0-9 -`), as text, or ""."""
     found = NOT_IN_PERMLINKS.search(permlink)
     return first_byte(found[0]) if found else ""
 
 
 def first_byte(text: str) -> str:
-    """Return the first byte of a text as a text, because the reference's messages contain single bytes."""
+    """Return the first byte of a text, as a text. The reference's messages contain single bytes."""
     return decode(encode(text[:1])[:1])
 
 
@@ -127,7 +127,10 @@ def bad_hex(text: str) -> ChainError:
 
 
 def read_integer(text: str, bits: int, signed: bool) -> int | None:
-    """Parse an optional sign and digits in the range of a machine integer, or return None. Negative numbers wrap in an unsigned type."""
+    """Parse a machine integer: an optional sign and digits. Return None if the text is invalid or out of range.
+
+    A negative number wraps in an unsigned type.
+    """
     match = INTEGER.fullmatch(text)
     if match is None:
         return None
@@ -150,7 +153,7 @@ def time_text(seconds: int) -> str:
 
 
 def time_from_text(text: str) -> int:
-    """Parse a date and time to unsigned 32-bit seconds, as leniently as in wire-format.md §1.5. Dates before 1970 wrap."""
+    """Parse a date and time to unsigned 32-bit seconds, as leniently as wire-format.md §1.5 describes. Dates before 1970 wrap."""
     return _kept_time(text) if len(text) <= TIME_KEPT_BYTES_MAX else _time_from_text(text)
 
 
@@ -166,7 +169,7 @@ _kept_time = lru_cache(maxsize=TIMES_KEPT_MAX)(_time_from_text)
 
 
 def _seconds(text: str) -> int:
-    """Parse whole seconds, rounded toward 1970. If the fifth byte is `-`, the text has delimiters, else it is compact."""
+    """Parse whole seconds, rounded toward 1970. If the fifth byte is `-`, the text has delimiters, otherwise it is compact."""
     day_text, _, clock_text = text.partition("T")
     if text[4:5] == "-":
         day = _delimited_day(day_text)
@@ -212,7 +215,7 @@ def _day_number(year: int, month: int, day: int) -> int:
 
 
 def _delimited_clock(text: str) -> int:
-    """Parse a time of day to microseconds. A leading `-` makes it negative; any other `-` is a separator."""
+    """Parse a time of day to microseconds. A leading `-` makes it negative. Any other `-` separates two numbers."""
     _require_clock(text)
     hour, minute, second, fraction = [*_words(text, "[-:,.]+"), "", "", "", ""][:4]
     clock = _microseconds(
@@ -225,7 +228,10 @@ def _delimited_clock(text: str) -> int:
 
 
 def _compact_clock(text: str) -> int:
-    """Parse a time of day in the form HHMMSS, a separator and a fraction. Return microseconds, negated if a part is negative."""
+    """Parse a time of day in the form HHMMSS with an optional separator and fraction.
+
+    Return microseconds, negated if a part is negative.
+    """
     _require_clock(text)
     digits = text.removeprefix("-")
     hour, minute, second = (_lexical(digits[i : i + 2], bits, signed=True) if digits[i:] else 0 for i, bits in ((0, 32), (2, 16), (4, 16)))
@@ -269,7 +275,7 @@ def version_text(number: int) -> str:
 
 
 def version_from_text(text: str) -> int:
-    """Parse `M.H.R` or `M_H_R` to a packed version, with the rules of a C++ stream for numbers.
+    """Parse `M.H.R` or `M_H_R` to a packed version. Numbers are read like from a C++ stream.
 
     White space before a part or a separator is skipped, negative numbers wrap, and parsing ends at a number that is too large. The last
     part can be missing.

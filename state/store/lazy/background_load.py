@@ -1,7 +1,7 @@
 """Loads tables and lists in the background: in steps between other work, or at once when an attribute is read.
 
-A start from a snapshot would take several times as long if all indices were built before the first reply, and nobody needs most of
-them in the first seconds. `BackgroundLoad` holds the remaining steps.
+A start from a snapshot would take several times as long if all indices were built before the first reply, and most of them are not needed
+in the first seconds. `BackgroundLoad` contains the remaining steps.
 """
 
 from collections.abc import Iterator
@@ -14,14 +14,15 @@ RAW_ATTRIBUTES, LOADS = "_parked", "_deferred"
 
 
 class BackgroundLoadable:
-    """Mixin for an object that loads in the background. Reading an attribute early finishes the load; an incremental read gets Unsettled.
+    """Mixin for an object that loads in the background. Reading an attribute early finishes the load, or raises NotReady in an incremental
+    read.
 
-    While it loads, the object belongs to a subclass with `__getattr__`. A class with that method is slower at every attribute access,
-    and writes to tables must be fast, so a loaded table doesn't have it.
+    While it loads, the object belongs to a subclass with `__getattr__`. A class with that method is slower at every attribute access, and
+    writes to tables must be fast, so the class of a loaded table doesn't have the method.
     """
 
     def load_in_background(self, deferred: "BackgroundLoad") -> None:
-        """Hide all attributes until `background_load`, which fills those that `raw_attributes` returns, is finished."""
+        """Hide all attributes until the load `deferred` is finished. The load fills the attributes that `raw_attributes` returns."""
         self.restore_attributes()
         own = dict(vars(self))
         vars(self).clear()
@@ -30,11 +31,11 @@ class BackgroundLoadable:
 
     @property
     def is_loading(self) -> bool:
-        """Whether the object is still loading: reading an attribute finishes the load."""
+        """Whether the object is still loading, so that reading an attribute would finish the load."""
         return RAW_ATTRIBUTES in vars(self)
 
     def cancel_load(self) -> None:
-        """Cancel the load and restore all attributes, which the caller then fills in another way."""
+        """Cancel the load and make all attributes accessible. The caller then fills them in another way."""
         deferred: BackgroundLoad | None = vars(self).get(LOADS)
         if deferred is not None:
             deferred.cancel()
@@ -70,7 +71,7 @@ def pending_load(cls: type[Any]) -> type[Any]:
 
 
 class BackgroundLoad:
-    """The steps that load some objects. Steps access the objects only through `BackgroundLoadable.raw_attributes`."""
+    """The steps that load one or more objects. Steps access the objects only through `BackgroundLoadable.raw_attributes`."""
 
     def __init__(self, objects: tuple[BackgroundLoadable, ...], steps: Iterator[None], read_mode: ReadMode | None = None) -> None:
         self.read_mode = read_mode or ReadMode()
@@ -94,7 +95,7 @@ class BackgroundLoad:
             raise
 
     def step(self) -> bool:
-        """Do one step. Return whether there are more."""
+        """Do one step. Return whether more steps remain."""
         self.advance()
         return not self.is_done
 
@@ -104,7 +105,7 @@ class BackgroundLoad:
             self.advance()
 
     def cancel(self) -> None:
-        """Make the objects accessible as far as they are loaded, and drop the remaining steps."""
+        """Drop the remaining steps and make the objects accessible, with the data loaded so far."""
         self.is_done = True
         for each in self._objects:
             each.restore_attributes()

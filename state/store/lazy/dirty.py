@@ -11,15 +11,15 @@ Record = Callable[[tuple[Callable[[Any, Any], None], Any, Any]], object]
 class DirtyRows:
     """Ids of the rows that changed since a derived view last read them. Undoing a change also marks the row dirty.
 
-    Rows with ids of `unread` and above have never been read and need no entry: a set takes 30 to 60 bytes per id, and on a chain that
-    nobody queries all rows are unread. `next_id` returns the next id of the table.
+    Rows whose id is at least `unread` have never been read and are not in the set. A set takes 30 to 60 bytes per id, and on a chain that
+    no client queries all rows are unread. `next_id` returns the next id of the table.
     """
 
     def __init__(self, record: Record, next_id: Callable[[], int]) -> None:
         self.ids: set[int] = set()
         self.unread = 0
         self._next_id, self._record = next_id, record
-        # Bound once: a fresh bound method in each record would cost memory and time.
+        # Bound once, because a new bound method in each record would cost memory and time.
         self._undo_add = self._add_again
 
     def __len__(self) -> int:
@@ -29,16 +29,16 @@ class DirtyRows:
         """Mark a row dirty."""
         if row_id < self.unread:
             self.ids.add(row_id)
-        # Recorded for unread rows as well: such a row can be read before it is undone.
+        # Unread rows are recorded as well, because such a row can be read before the change is undone.
         self._record((self._undo_add, row_id, None))
 
     def add_all(self, known: Iterable[int]) -> None:
-        """Mark all rows dirty, including the ids in `known`: rows that the derived view still has."""
+        """Mark all rows dirty, and also the ids in `known`: the rows that the derived view still contains."""
         self.ids.update(known)
         self.unread = 0
 
     def process(self, most: int, work: Callable[[int], object]) -> None:
-        """Do `work` for at most `most` dirty rows, which are then no longer dirty (see `process_some` for errors)."""
+        """Call `work` for at most `most` dirty rows, which are then no longer dirty. `process_some` describes the handling of errors."""
         if not self.ids:
             begin, self.unread = self.unread, min(self.unread + most, self._next_id())
             self.ids.update(range(begin, self.unread))
@@ -50,7 +50,7 @@ class DirtyRows:
 
 
 class DirtyMarks:
-    """Rows, and names of other things, that changed since a derived view last read them. Undoing a change also marks them dirty."""
+    """Rows, and names of other objects, that changed since a derived view last read them. Undoing a change also marks them dirty."""
 
     def __init__(self, record: Record, next_id: Callable[[], int]) -> None:
         self.rows = DirtyRows(record, next_id)

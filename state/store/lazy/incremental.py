@@ -1,8 +1,8 @@
 """Incremental reads: long preparatory work of a read, such as sorting, is done in chunks between other work.
 
-The caller chooses the mode (`ReadMode`); rules and tests read at once. In incremental mode, a read that needs much work raises
-`NotReady`, which holds a function that does one chunk of it. The caller calls this function until the work is done, lets other tasks
-run in between, and repeats the read from the start. So the result is consistent, and equal to that of a read at once.
+The caller chooses the mode (`ReadMode`); rules and tests read without interruption. In incremental mode, a read that needs much work raises
+`NotReady`, which has a function that does one chunk of the work. The caller calls this function until the work is done, lets other tasks
+run in between, and repeats the read from the start. The result is therefore consistent, and equal to that of an uninterrupted read.
 """
 
 from collections.abc import Callable, Generator
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from state.protocol.errors import ChainError
 from state.protocol.work import TooMuchWork
 
-# Things processed per chunk. A read with no more than one chunk of work does it at once.
+# Items processed per chunk. A read with at most one chunk of work does this work at once.
 CHUNK_ROWS = 500
 
 Value = TypeVar("Value")
@@ -26,7 +26,7 @@ class NotReady(Exception):
 
 
 class ReadMode:
-    """Read mode of a state: uninterrupted, except during `try_read` and `read_incrementally`. All tables of a state share one."""
+    """Read mode of a state: uninterrupted, except during `try_read` and `read_incrementally`. All tables of a state share one object."""
 
     __slots__ = ("is_incremental",)
 
@@ -34,12 +34,12 @@ class ReadMode:
         self.is_incremental = False
 
     def raise_if_large(self, count: int, advance: Callable[[], bool]) -> None:
-        """Raise Unsettled if the read is incremental and `count` things are more than one chunk."""
+        """Raise NotReady if the read is incremental and needs work for more than one chunk. `count` is the number of items to process."""
         if count > CHUNK_ROWS and self.is_incremental:
             raise NotReady(advance)
 
     def try_read(self, read: Callable[..., Value], *given: Any) -> Value:
-        """Read incrementally: return the result or raise Unsettled."""
+        """Read incrementally: return the result or raise NotReady."""
         self.is_incremental = True
         try:
             return read(*given)
@@ -58,14 +58,14 @@ class ReadMode:
 
 
 def process_some(things: set[Value], most: int, work: Callable[[Value], object]) -> None:
-    """Remove at most `most` things from a set and call `work` for each.
+    """Remove at most `most` items from a set and call `work` for each.
 
-    A thing whose work raises is not put back, so that it can't block the others. A ChainError means that the rules give the thing no
-    value; it is ignored. Any other error is a bug; the first one is raised after the work for the others.
+    If the work for an item raises an error, the item is not put back, so that it can't block the others. A ChainError means that the rules
+    give the item no value; the error is ignored. Any other error is a bug. The first such error is raised after the work for all items.
     """
     fault: Exception | None = None
     for _ in range(min(most, len(things))):
-        # `pop`, because iterating would pass the empty slots of all removed things again in each chunk.
+        # `pop` is used because an iteration would visit the empty slots of all removed items again in each chunk.
         thing = things.pop()
         try:
             work(thing)

@@ -165,12 +165,12 @@ def standing_key(row: Community, figure: PayoutTotals) -> tuple[int, int, int, i
 
 
 def roles(kept: Social, community: str) -> Iterator[Role]:
-    """Yield all roles other than guest, by role and name."""
+    """Yield all roles other than guest, ordered by role and name."""
     return (row for row in kept.roles.by_rank.equal(community) if row.role != GUEST)
 
 
 def roles_after(kept: Social, community: str, last: Role | None) -> Iterator[Role]:
-    """Yield the roles after the role `last`, by role and name. If `last` is None, yield all roles."""
+    """Yield the roles after the role `last`, ordered by role and name. If `last` is None, yield all roles."""
     if last is None:
         return roles(kept, community)
     rows = kept.roles.by_rank.after(community, last.role, last.account)
@@ -178,7 +178,7 @@ def roles_after(kept: Social, community: str, last: Role | None) -> Iterator[Rol
 
 
 def team(kept: Social, community: str) -> list[Role]:
-    """Return the roles of mods, admins and the owner, by role and name."""
+    """Return the roles of mods, admins and the owner, ordered by role and name."""
     return list(islice(takewhile(lambda row: row.role >= MOD, kept.roles.by_rank.equal(community)), TEAM_MAX))
 
 

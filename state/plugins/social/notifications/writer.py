@@ -52,7 +52,7 @@ MENTION = re.compile(r"(?:^|[^a-zA-Z0-9_!#$%&*@/])@([a-zA-Z0-9][a-zA-Z0-9.-]{1,1
 
 
 def notify(state: State, kept: Social, kind: Type, score: int = COMMUNITY_SCORE, **fields: object) -> None:
-    """Write a notification with the fields of a row. `created` defaults to the time of the operation."""
+    """Write a notification. `fields` are fields of its row, where `created` defaults to the time of the operation."""
     created = fields.pop("created", None)
     row = Notification(type=int(kind), score=score, created=kept.moment(state) if created is None else created, **fields)  # type: ignore[arg-type]
     kept.notifications.insert(row)

@@ -293,7 +293,7 @@ def feed_entry(kept: Social, comment: Comment, followed: set[str], since: int) -
 
 
 def discussion(state: State, kept: Social, top: Comment) -> dict[int, list[Comment]]:
-    """Return a comment and its descendants, breadth-first, as ids with the replies to each.
+    """Return the replies to a comment and to each of its descendants, by the id of the comment replied to, breadth-first.
 
     The result contains at most 500 comments, and is at most 50 levels deep.
     """

@@ -4,7 +4,7 @@ A kind is declared in the annotation of a field, independent of any chain. It su
 
     packer(codecs)          value -> bytes
     unpacker(codecs)        bytes, position -> value, position
-    dumper(codecs, legacy)  value -> JSON value, or None if each value is its own JSON form
+    dumper(codecs, legacy)  value -> JSON value, or None if values are used as JSON unchanged
     parser(codecs, legacy)  JSON value -> value
 
 `legacy` selects the condenser's dialect (wire-format.md §5) instead of the NAI form. Source: wire-format.md §1.1-1.3.
@@ -32,8 +32,8 @@ LENGTHS = tuple(bytes((n,)) for n in range(128))
 class Codecs(Protocol):
     """Interface of a chain's codec for kinds and operations. `ChainCodecs` implements it.
 
-    `of` is a kind or a declared class. A kind with element kinds gets their functions from the codec and not from the element kinds,
-    because the codec creates each function only once.
+    The parameter `of` is a kind or a declared class. A kind with element kinds gets their functions from the codec and not from the element
+    kinds, because the codec creates each function only once.
     """
 
     spec: ChainSpec
@@ -47,10 +47,10 @@ class Codecs(Protocol):
         """Return the function that converts a value to its bytes."""
 
     def unpacker(self, of: Any) -> Unpack:
-        """Return the function that converts bytes and a position to a value and the position after it."""
+        """Return the function that converts bytes and a position to a value and the position after the value."""
 
     def dumper(self, of: Any, legacy: bool = False) -> Dump | None:
-        """Return the function that converts a value to its JSON form, or None if each value is its own JSON form."""
+        """Return the function that converts a value to its JSON form, or None if values are used as JSON unchanged."""
 
     def parser(self, of: Any, legacy: bool = False) -> Parse:
         """Return the function that converts a JSON value to a value."""
@@ -59,14 +59,14 @@ class Codecs(Protocol):
         """Return the default value of a missing field of this type."""
 
     def pack(self, value: Any) -> bytes:
-        """Encode a value of a declared class."""
+        """Encode an instance of a declared class."""
 
     def unpack(self, of: Any, data: bytes, exact: bool = False) -> Any:
-        """Decode the value at the start of `data`, which must end after it if `exact`. Raises ChainError."""
+        """Decode the value at the start of `data`. With `exact`, `data` must end after the value. Raises ChainError."""
 
 
 class Kind:
-    """Base of all kinds. `layout` is the struct code of a kind of fixed size that needs no conversion."""
+    """Base of all kinds. `layout` is the struct format character of a kind that has a fixed size and needs no conversion."""
 
     layout: str = ""
     default: Any = None
@@ -80,7 +80,7 @@ class Kind:
         raise TypeError(f"{type(self).__name__} has no binary form")
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
-        """Return the function that writes a value as JSON, or None if each value is its own JSON form."""
+        """Return the function that writes a value as JSON, or None if values are used as JSON unchanged."""
         return None
 
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
@@ -101,7 +101,7 @@ def pack_length(n: int) -> bytes:
 
 
 def unpack_length(data: bytes, i: int, canonical: bool = False) -> tuple[int, int]:
-    """Read a varint of at most five bytes, and return it with the position after it. It wraps at 2^32, as in the reference."""
+    """Read a varint of at most five bytes, and return it with the position after it. Its value wraps at 2^32, as in the reference."""
     low = data[i]
     if low < 128:
         return low, i + 1
@@ -139,5 +139,5 @@ def unpack_count(data: bytes, i: int, canonical: bool = False) -> tuple[int, int
 
 
 def as_it_is(value: Any) -> Any:
-    """Return the value itself. Used as the dumper of types without one, where a function is required."""
+    """Return the value itself. This is the dumper of types that need none, where a function is required."""
     return value

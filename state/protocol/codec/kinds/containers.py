@@ -17,9 +17,9 @@ from state.protocol.values.text import encode
 
 
 class Many(Kind):
-    """A container of elements of one kind. With `ascending` it is a set: reading sorts it and drops duplicates.
+    """A container of elements of one kind. With `ascending` it is a set: reading sorts the elements and drops duplicates.
 
-    A `strict` set (proposal ids) must be sorted already in JSON; in bytes it is sorted like any other set.
+    A `strict` set (proposal ids) must already be sorted in JSON; in bytes it is sorted like any other set.
     """
 
     default = ()
@@ -76,7 +76,7 @@ def require_ascending(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def sorted_unique(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Sort the values by their keys. Among values with equal keys, the first is retained."""
+    """Sort the values by their keys. Of several values with equal keys, only the first is retained."""
     out: dict[Any, Any] = {}
     for value in values:
         out.setdefault(key_of(value), value)
@@ -101,7 +101,7 @@ def sort_key(value: Any) -> Any:
 
 
 class Pairs(Kind):
-    """A map as a tuple of pairs in ascending order of keys. Among equal keys, the first is retained."""
+    """A map as a tuple of pairs in ascending order of keys. Of several pairs with equal keys, only the first is retained."""
 
     default = ()
 

@@ -86,7 +86,7 @@ def symbol_from_nai(nai: str, precision: int) -> int:
 
 
 def lexical_integer(text: str, bits: int, signed: bool) -> int:
-    """Parse a number like boost's lexical_cast: a sign and digits within the range. A negative number wraps in an unsigned type."""
+    """Parse an integer like boost's lexical_cast: a sign and digits, within the range. A negative number wraps in an unsigned type."""
     number = read_integer(text, bits, signed)
     if number is None:
         raise LexicalCast
@@ -114,7 +114,7 @@ def asset_from_nai(value: Any) -> Asset:
 
 
 def plain_asset(value: Any) -> Asset | None:
-    """Parse an object in exactly the form that `asset_nai` writes, with one of the fixed symbols. Return None for other objects.
+    """Parse an object that has exactly the form that `asset_nai` writes and one of the fixed symbols. Return None for other objects.
 
     Nearly all objects have this form. This check is faster than the slow path, which makes all checks and chooses the refusal.
     """
@@ -137,7 +137,7 @@ def asset_nai(value: Asset) -> dict[str, Any]:
 
 
 class AssetKind(Kind):
-    """An amount with its symbol: text in the condenser's dialect, unless `nai_only`."""
+    """An amount with its symbol. In the condenser's dialect it is a text, unless the kind is `nai_only`."""
 
     default = Asset()
 

@@ -15,7 +15,7 @@ from state.protocol.work import KEY_TEXT_UNITS
 
 
 class Fixed(Kind):
-    """A value of fixed size in `struct` format `layout`."""
+    """A value of fixed size, packed in the `struct` format `layout`."""
 
     def packer(self, codecs: Codecs) -> Pack:
         return Layout("<" + self.layout).pack
@@ -31,7 +31,7 @@ class Fixed(Kind):
 
 
 class Int(Fixed):
-    """A machine integer. Narrowing wraps silently, as in the reference. In JSON, 64-bit values above 2^32-1 are text."""
+    """A machine integer. A value beyond its range wraps silently, as in the reference. In JSON, 64-bit values above 2^32-1 are text."""
 
     default = 0
 
@@ -70,7 +70,7 @@ class ShareAmount(Int):
 
 
 class Wide(Kind):
-    """An unsigned 128-bit number: high word first, each word little-endian. Always text in JSON."""
+    """An unsigned 128-bit number: the high 64 bits first, each half little-endian. Always text in JSON."""
 
     default = 0
 
@@ -130,7 +130,7 @@ class Seconds(Fixed):
 
 
 class Choice(Fixed):
-    """An enumeration, packed in 8 bytes. JSON is written as the name; names and numbers in any form are accepted."""
+    """An enumeration, packed in 8 bytes. JSON contains the name. When JSON is read, names and numbers in any form are accepted."""
 
     layout = "q"
     default = 0
@@ -185,7 +185,7 @@ class Key(Fixed):
 
 
 class Release(Fixed):
-    """A software version: major, hardfork and release in one number. For a hardfork version `mask` removes the release."""
+    """A software version: major, hardfork and release in one number. For a hardfork version, `mask` removes the release."""
 
     layout = "I"
     default = 0

@@ -1,4 +1,4 @@
-"""Kinds of variable length: texts, bounded names, bytes. Source: wire-format.md §1.1, §1.6."""
+"""Kinds of variable length: texts, texts with a maximum length, bytes. Source: wire-format.md §1.1, §1.6."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pack_text(value: str) -> bytes:
 
 
 class KnownTexts(dict[bytes, str]):
-    """Cache of a kind's decoded texts by their bytes. `known[raw]` decodes a new text.
+    """Cache of a kind's decoded texts, by their bytes. `known[raw]` decodes a text that isn't cached yet.
 
     Most transactions contain the same few names. A lookup takes half the time of decoding, and returns the same object each time, so that
     its hash is cached. Bytes of a text that would be truncated raise KeyError.

@@ -24,8 +24,9 @@ class Tagged(Struct, frozen=True):
 class Variant(Kind):
     """A value of one of several types: a tag and the value.
 
-    `members` are pairs of type name and kind. A member that is a class with a TAG is recognised by its type; values of others are
-    wrapped in `Tagged`. JSON is `{"type": name, "value": ...}`, or `[tag, value]` in the condenser's dialect with `legacy_pairs`.
+    `members` are pairs of type name and kind. If a member is a class with a TAG, its values are recognised by their type; the values of
+    other members are wrapped in `Tagged`. JSON is `{"type": name, "value": ...}`, or `[tag, value]` in the condenser's dialect with
+    `legacy_pairs`.
     """
 
     def __init__(self, *members: tuple[str, Any], legacy_pairs: bool = False) -> None:
@@ -133,6 +134,6 @@ def variant_tag(name: Any, tags: dict[str, int]) -> int:
 
 
 class Void(Struct, frozen=True):
-    """The empty type of a variant's member. Any object parses as one."""
+    """The type of a variant's member without content. Any object is parsed as its value."""
 
     TAG = 0
