@@ -39,7 +39,7 @@ def moment(text: str, now: int) -> int:
 
 
 def seconds_of(text: str) -> int:
-    """Parse a time that a node returned. Return seconds since 1970. Nodes write times after 2038 as dates before 1970."""
+    """Parse a time from a node. Return seconds since 1970. Times after 2038, which nodes write as dates before 1970, are converted back."""
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) % WORD32
 
 

@@ -174,7 +174,7 @@ class Client:
             return self._run(self._protocol.head(), self._send("GET", target, b"", REPLY_SECONDS_MAX))
 
     def lines(self) -> Iterator[list[bytes]]:
-        """Yield the received lines of the stream in lists of at least one. Raises Unreachable and NoNode."""
+        """Yield the received lines of the stream in non-empty lists. Raises Unreachable and NoNode."""
         lines = LineSplitter()
         while True:
             with self._errors():

@@ -81,7 +81,7 @@ class Connection:
             return await self._run(self._protocol.head())
 
     async def lines(self) -> AsyncGenerator[list[bytes]]:
-        """Yield the received lines of the stream in lists of at least one. Raises NoNode for a line over LINE_SIZE_MAX."""
+        """Yield the received lines of the stream in non-empty lists. Raises NoNode for a line over LINE_SIZE_MAX."""
         lines = LineSplitter()
         while True:
             with trio.fail_at(lines.latest(trio.current_time())):

@@ -184,7 +184,7 @@ class SumsDigest:
         self._hash = blake2b(packed_entries(sums), digest_size=DIGEST_SIZE)
 
     def after(self, entry: bytes) -> Self:
-        """Return the digest with one more checksum, `entry`, in its packed form."""
+        """Return the digest after one more checksum. `entry` is that checksum as packed bytes."""
         made = type(self)()
         made._hash = self._hash.copy()
         made._hash.update(entry)

@@ -51,8 +51,8 @@ class Authorities:
             self.found[account["name"]] = {role: self._parse(account[role]) for role in ROLES}
 
     def lookup(self, role: str) -> Lookup:
-        """Return a function that finds an account's authority for a role by the account's name. For an unknown account it returns one that
-        can't be satisfied.
+        """Return a function that finds an account's authority for a role by the account's name. For an unknown account it returns an
+        authority that no signature satisfies.
         """
 
         def find(name: str) -> Authority:

@@ -41,8 +41,9 @@ class Dataset(Struct, frozen=True):
 
 
 class ColumnBuffer:
-    """Buffer of operations and blocks that become columns. `wanted` contains names of operations, and `blocks` for the blocks; None means
-    everything.
+    """Buffer of operations and blocks, which it converts to columns.
+
+    `wanted` contains the names of the operations to collect, and `blocks` to collect blocks as well. None means everything.
     """
 
     def __init__(self, state: State, schemas: ArrowSchemas, wanted: set[str] | None) -> None:

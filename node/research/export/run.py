@@ -281,7 +281,7 @@ class Export:
             )
 
     def _add(self, writer: RangeWriter, first: int, *, is_whole: bool = False) -> None:
-        """Pass the collected columns to the writer. `first` is the start of their range."""
+        """Pass the collected columns to the writer. `first` is the first exported block of their range."""
         start = self._start_of(first)
         for name, arrays in self.collector.filled(whole=is_whole):
             dataset = self.datasets[name]

@@ -1,4 +1,4 @@
-"""What a started node says: lines that work as they stand, keys that stay whole on a narrow terminal, and the file for programs."""
+"""The output of a started node: banner lines that work when copied, keys that are not wrapped on a narrow terminal, and the ready file."""
 
 import io
 import json
@@ -26,21 +26,21 @@ ADDRESS = "http://127.0.0.1:8090"
 
 
 class Screen(io.StringIO):
-    """A terminal to write on."""
+    """An output that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 def banner(spec: ChainSpec = DEV, out: io.StringIO | None = None, **options: Any) -> str:
-    """What the banner says on a terminal, without its colours."""
+    """Return the banner as printed on a terminal, without colours."""
     out = out or Screen()
     Announcer(**options).announce(spec, [ADDRESS], "interval", out)
     return re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
 
 
 def part(text: str, title: str) -> str:
-    """The lines below a title."""
+    """Return the lines of the banner below a title."""
     return text.partition(f"\n{title}\n")[2].partition("\n\n")[0]
 
 
@@ -95,7 +95,7 @@ def test_of_many_accounts_only_some_are_shown() -> None:
     assert "user10" not in text
     assert "and 15 more; --show-keys" in text
     assert "user24" in banner(spec, shows_keys=True)
-    # Those of a service go into its journal.
+    # The output of a system service goes to its journal.
     lines = banner(spec, io.StringIO()).splitlines()
     assert sum("active key" in line for line in lines) == SHOWN_MAX
     assert any("15 more" in line for line in lines)
@@ -127,7 +127,7 @@ def test_quiet_prints_nothing() -> None:
 
 def test_the_file_is_there_as_long_as_the_node(tmp_path: Path) -> None:
     path = tmp_path / "ready.json"
-    path.write_text('{"pid": 1}')  # of a node that was killed
+    path.write_text('{"pid": 1}')  # left by a killed node
     announcer = Announcer(ready_file=path, is_quiet=True)
     with announcer:
         assert not path.exists()
@@ -155,7 +155,7 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_nodes_own_stays(tmp_path: Path) -> None:
-    """A slip in the path must not cost a file, a link or a pipe."""
+    """A path given by mistake must not destroy another program's file, a link or a pipe."""
     (tmp_path / "letter").write_text("precious")
     (tmp_path / "link").symlink_to(tmp_path / "letter")
     os.mkfifo(tmp_path / "pipe")
@@ -180,7 +180,7 @@ def test_a_chain_without_accounts_shows_the_witness_who_holds_everything(chain: 
     ]
     assert f'keys=["{key}"])' in part(banner(spec), "beem")
     assert f"account initminer: {account['balance']}, {account['sbd_balance']}, " in banner(spec, io.StringIO())
-    # What it names is what clients can use: the same key is known to the node's own signing.
+    # Clients can use the printed key: the node itself signs with the same key.
     assert [known["name"] for known in local.call("dev_api.list_keys")] == ["initminer"]
     local.broadcast("transfer", {"from": "initminer", "to": "null", "amount": f"1.000 {spec.coin_symbol}", "memo": ""})
     assert local.accounts["initminer"].active.private == key
@@ -195,7 +195,7 @@ def test_a_witness_whose_key_is_not_known_is_not_shown() -> None:
 
 
 def goodbye(data: Path | None = None, *, new: int = 1209, seconds: float = 3725, out: io.StringIO | None = None, **options: Any) -> str:
-    """What is said at the end."""
+    """Return the summary that a node prints at exit."""
     out = out or Screen()
     Announcer(command="bin/coind run --data 'a b'", **options).goodbye(1234, new, seconds, data, out)
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""A chain in the caller's own process does what a node's does, deterministically, and its time stands still."""
+"""LocalChain, a chain in the test's process: it behaves like a node's chain, is deterministic, and its clock stands still."""
 
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def test_it_is_usable_at_once(chain: LocalChain) -> None:
 
 
 def test_the_same_calls_lead_to_the_same_chain() -> None:
-    """Block for block: times, ids and signatures."""
+    """The blocks of both chains have the same times, ids and signatures."""
 
     def play() -> tuple[str, str]:
         chain = LocalChain()
@@ -99,7 +99,7 @@ def test_one_operation_can_be_broadcast_without_its_list(chain: LocalChain) -> N
 
 
 def test_a_signed_transaction_is_pushed_in_any_form(chain: LocalChain) -> None:
-    """Signed elsewhere: here by another chain that is the same."""
+    """The transactions are signed on another chain with the same history."""
     wire = chain.chain.state.wire
     elsewhere = LocalChain(blocks="manual")
     for _ in range(3):
@@ -229,7 +229,7 @@ def test_blocks_are_undone(chain: LocalChain) -> None:
     assert head(chain) == 27
     chain.broadcast(TRANSFER)
     chain.pop_blocks()
-    chain.drop_pending()  # the transactions of blocks that were undone wait for the next block
+    chain.drop_pending()  # the transactions of undone blocks were pending again
     chain.mine()
     assert balance(chain) == "100000.000 COIN"
     chain.set_block_mode("manual")

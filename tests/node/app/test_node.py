@@ -1,4 +1,4 @@
-"""The ends of a node in this process: what each kind of failure makes of it, and that the tasks stop in order."""
+"""Shutdown of a node: the error and the exit status after each kind of failure, and the order in which the tasks stop."""
 
 import errno
 import os
@@ -26,7 +26,7 @@ ANYWHERE = Address("127.0.0.1", 0)
 
 
 def clock() -> int:
-    """A clock whose next slot is always near: it runs thirty times as fast as others."""
+    """Return the time of a clock that runs thirty times as fast as the machine's, so that the next slot comes soon."""
     return START * 1000 + round((time.monotonic() - BEGAN) * 30_000)
 
 
@@ -34,12 +34,12 @@ BEGAN = time.monotonic()
 
 
 def settings(data: Path | None = None, check_invariants: int = 0) -> Settings:
-    """A node that produces."""
+    """Return the settings of a producing node."""
     return Settings(spec=DEV, plugins=(), http=ANYWHERE, is_producing=True, data=data, clock=clock, check_invariants=check_invariants)
 
 
 def fail(*_: object) -> None:
-    """Fail as a full disk does."""
+    """Raise the OSError of a full disk."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -100,7 +100,7 @@ def test_a_bug_in_a_task_ends_it_with_its_traceback(monkeypatch: pytest.MonkeyPa
 
 
 def stop_at(monkeypatch: pytest.MonkeyPatch, *signals: signal.Signals) -> None:
-    """Send signals to this process when the node runs."""
+    """Send signals to this process each time the producer has handled a slot."""
     note = Producer.record_outcome
 
     def noted(producer: Producer, outcome: object) -> None:
@@ -123,7 +123,7 @@ def test_a_signal_ends_it_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def test_a_second_signal_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    # Without the service's answer the stop would wait for its grace.
+    # The second signal ends the node without waiting for open requests.
     stop_at(monkeypatch, signal.SIGINT, signal.SIGTERM)
     assert run(settings(tmp_path)) == Status.INTERRUPTED
 

@@ -1,4 +1,4 @@
-"""The process of a reader, in this one."""
+"""A reader's program, run in the process of the tests."""
 
 import pickle
 import socket
@@ -19,12 +19,12 @@ from node.runtime.address import Address
 from tests.helpers.followed import new_site
 from tests.helpers.nodes import DEV, transfer
 
-MESSAGES = 200  # as many as a socket takes at once
+MESSAGES = 200  # as many as fit into a socket's buffer
 TICKS = count()
 
 
 def ticks() -> float:
-    """A stopwatch by which everything takes long."""
+    """Return the time of a stopwatch that advances by a second each time it is read."""
     return next(TICKS)
 
 

@@ -1,4 +1,4 @@
-"""For tests that read command lines in their own process."""
+"""Fixtures and helpers for tests that run command lines in the tests' own process."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ Started = Callable[..., Settings]
 
 @pytest.fixture(autouse=True)
 def log_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands set up the log of their process, which is that of all tests here; and a mistake that isn't refused starts no node."""
+    """Keep commands from configuring the log of this process, and from starting a node."""
 
     def configured(*_options: Any, **_more: Any) -> None:
         pass
@@ -29,12 +29,12 @@ def log_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def call(*words: str | Path) -> Any:
-    """Run a command line, and return what the command returns."""
+    """Run a command line, and return the result of the command's function."""
     return app([str(word) for word in words], result_action="return_value", print_error=False, exit_on_error=False)
 
 
 def refused(*words: str | Path) -> str:
-    """The text with which a command is refused whose command line can be read."""
+    """Run a command line that the command refuses, and return the error message."""
     with pytest.raises(NodeError) as refused:
         call(*words)
     return sources.name_sources(str(refused.value))
@@ -42,7 +42,7 @@ def refused(*words: str | Path) -> str:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Started:
-    """The settings that a command line starts a node with."""
+    """A function that runs a command line and returns the settings with which the command would start a node."""
     found: list[Settings] = []
 
     def run(settings: Settings, *_others: Any, **_more: Any) -> int:

@@ -1,4 +1,4 @@
-"""Numbers of blocks as they are typed."""
+"""Block numbers and ranges as a user types them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `coind blocks` takes from a folder: the name of its chain, and nothing that a stranger has written in its place."""
+"""The chain that `coind blocks` reads from a data folder. A chain name written by an attacker must not be used as a path."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The command `export`, from its words to what stands on the screen."""
+"""The command `coind export`, from the command line to its output."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`coind keys`: which keys of an account it prints for a chain, and whose nobody knows."""
+"""`coind keys`: the keys that it prints for an account of a chain, and its errors for keys that are unknown."""
 
 from pathlib import Path
 
@@ -57,7 +57,7 @@ def test_a_key_that_nobody_knows_is_not_made_up(capsys: pytest.CaptureFixture[st
     done = coind(capsys, "keys", "initminer", "--chain", "steem-mainnet")
     assert (done.status, done.out) == (1, "")
     same_as_golden(done.err)
-    # It has no accounts with a password, so the one that is taken is named.
+    # This chain has no account with a password, so the output names the password that is used.
     assert "from its name and the password dev," in coind(capsys, "keys", "bob", "--chain", "steem-mainnet").out
 
 

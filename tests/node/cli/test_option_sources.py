@@ -1,4 +1,6 @@
-"""Options from variables and from a file: every one of every command has both, one order of precedence, and mistakes are named."""
+"""Options from environment variables and from a file. Tests that every option of every command has both, their precedence, and that errors
+name the source.
+"""
 
 import logging
 import re
@@ -23,19 +25,21 @@ Words = tuple[str, ...]
 
 
 def commands(parent: App = app, words: Words = ()) -> Iterator[tuple[Words, App]]:
-    """Every command without commands of its own, with the words that call it."""
+    """Yield each command that has no subcommands, with the words that call it."""
     for name in names(parent):
         child = parent[name]
         yield from commands(child, (*words, name)) if names(child) else [((*words, name), child)]
 
 
 COMMANDS = dict(commands())
-# Arguments that a command line must have.
+# Values for required options.
 REQUIRED = {"--from": "http://a:1", "--to": "x", "--data": "x"}
 
 
 def example(argument: Argument, number: int) -> tuple[str, Any]:
-    """A text for a variable, and the value in a file that says the same; where it can it says the number."""
+    """Return a value for an option twice: as text for a variable, and as the value in a file. If the option's type allows it, the value
+    contains `number`.
+    """
     hint = argument.hint
     kinds = (hint, *get_args(hint))
     if bool in kinds:
@@ -49,7 +53,7 @@ def example(argument: Argument, number: int) -> tuple[str, Any]:
 
 
 def written(words: Words, options: list[tuple[Argument, Any]]) -> str:
-    """A file with options of a command: those of all commands, then its own."""
+    """Return the text of a file with options of a command. Options that all commands share come first, then the command's table."""
     texts: dict[str, str] = {"": ""}
     for argument, value in options:
         table = "" if words[0] in UNNAMED or argument.parameter.env_var else f"[{'.'.join(words)}]\n"
@@ -59,7 +63,7 @@ def written(words: Words, options: list[tuple[Argument, Any]]) -> str:
 
 
 def values(words: Words, *more: str) -> dict[str, Any]:
-    """The values of the options that are given to a command, by their names."""
+    """Run a command line through the parser, and return the option values that the command gets, keyed by name."""
     command = COMMANDS[words]
     found = command.assemble_argument_collection()
     line = [
@@ -168,7 +172,7 @@ def test_the_file_of_the_docs_has_every_option_of_run(started: Started, tmp_path
     text = (ROOT / "docs/options.toml").read_text()
     file.write_text(re.sub("^# ?(?=[a-z0-9-]+ = )", "", text, flags=re.MULTILINE))
     assert set(tomllib.loads(file.read_text())) == set(options_of(COMMANDS["run",].assemble_argument_collection())) - {"config"}
-    # A node that follows another one makes no blocks.
+    # A replica makes no blocks.
     file.write_text(re.sub("^(follow|broadcast-to|trust) = .*$", "", file.read_text(), flags=re.MULTILINE))
     settings = started("run", "--config", file, "--log-level", "info")
     assert (settings.blocks, settings.witnesses, settings.is_debug_allowed) == (BlockMode("mixed", 3), 21, False)

@@ -1,4 +1,4 @@
-"""What `coind install` does in an installed package: with which command, and what it says when that fails."""
+"""`coind install` in an installed package: the command that it runs, and its error messages when the installation fails."""
 
 import shutil
 import subprocess

@@ -1,4 +1,6 @@
-"""The chain of a node, as commands learn it from the node: a known one, an unknown one, another one than was meant, and none."""
+"""How a command identifies the chain of a node: a known chain, an unknown one, one that differs from the expected chain, and a node without
+a valid reply.
+"""
 
 import json
 from collections.abc import Iterator
@@ -40,7 +42,7 @@ ACCOUNT = {"name": "gtg", "owner": AUTHORITY, "active": AUTHORITY, "posting": AU
 
 @pytest.fixture
 def hive() -> Iterator[StubServer]:
-    """A node of a chain that the program doesn't know."""
+    """A stub server for a node whose chain has no spec in `genesis/`."""
     with answering() as server:
         server.results = {
             "condenser_api.get_config": CONFIG,
@@ -137,7 +139,7 @@ def test_a_refusal_is_explained(hive: StubServer, capsys: pytest.CaptureFixture[
 def test_results_of_another_form_are_no_internal_error(
     hive: StubServer, words: tuple[str, ...], strange: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever a node answers, the command says so in a sentence."""
+    """The command reports every malformed result of a node in one sentence, without a traceback."""
     kept = {name: hive.results[name] for name in ("condenser_api.get_config", "condenser_api.get_version")}
     methods = (
         "get_accounts",

@@ -1,4 +1,4 @@
-"""The options of `run` and `replay`: what they become in the settings of the node, alone and together, and what is refused."""
+"""The options of `run` and `replay`: the node settings that result from them, alone and combined, and the combinations that are refused."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The commands for snapshots, from the command line's words to what stands on the screen."""
+"""The commands of `coind snapshot`, from the command line to their output."""
 
 import re
 from pathlib import Path
@@ -20,13 +20,13 @@ CASE, CHAIN = "tx_validity", ("--chain", "steem-testnet")
 
 
 def coind(*words: str | Path) -> object:
-    """The status of a command."""
+    """Run a command line, and return the exit status."""
     return app([str(word) for word in ("snapshot", *words)], result_action="return_value", exit_on_error=False)
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with the recorded blocks of a case, and a snapshot of them."""
+    """A data folder with the recorded blocks of a test case, and a snapshot of them."""
     folder = tmp_path_factory.mktemp("data")
     (folder / LOG_NAME).write_bytes(case_log(CASE).read_bytes())
     assert coind("save", "--data", folder, *CHAIN) == 0
@@ -34,7 +34,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def only(folder: Path) -> Path:
-    """The one snapshot in a folder."""
+    """Return the only snapshot in a folder."""
     (found,) = (folder / "snapshots").glob("*.snapshot") if (folder / "snapshots").exists() else folder.glob("*.snapshot")
     return found
 
@@ -86,7 +86,7 @@ def test_a_folder_can_be_made_of_one_file(data: Path, tmp_path: Path, capsys: py
     log = (new / LOG_NAME).read_bytes()
     assert (data / LOG_NAME).read_bytes().startswith(log)
     assert len(log) > 1000
-    # What was installed is whole, the same state, and a node's folder.
+    # The installed snapshot is intact and has the same state, and a node can use the folder.
     assert coind("verify", "--data", new, "--replay", *CHAIN) == 0
     assert coind("diff", given, only(data), *CHAIN) == 0
     assert coind("save", "--data", new, *CHAIN) == 0

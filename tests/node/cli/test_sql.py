@@ -1,4 +1,4 @@
-"""`coind sql` as a command: its answers in each form, and what it refuses."""
+"""The command `coind sql`: its output in each format, and the queries that it refuses."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.helpers.exported import exported
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An export."""
+    """The folder of an export."""
     place = tmp_path_factory.mktemp("sql") / "export"
     exported(place)
     return place

@@ -1,4 +1,4 @@
-"""Durations and points of time on the command line: each form that is taken, and the words for what isn't."""
+"""Durations and times on the command line: every accepted form, and the error messages for others."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_what_is_no_time_is_named(text: str) -> None:
 
 
 def test_times_of_nodes_and_spans() -> None:
-    # Nodes show times after 2038 with a sign.
+    # Nodes write times after 2038 as signed numbers, which are dates before 1970.
     assert seconds_of("1969-12-31T23:59:59") == (1 << 32) - 1
     assert seconds_of("2026-01-31T12:00:00") == NOON
     assert [span_text(seconds) for seconds in (0, 59, 3600, 9000, 90_061, 604_800)] == ["0s", "59s", "1h", "2h 30m", "1d 1h", "1w"]

@@ -1,4 +1,4 @@
-"""The client of nodes over HTTP that blocks: results, refusals with what they say, and clear words for everything that is no node."""
+"""The blocking HTTP client for nodes: results, the content of refusals, and clear errors if the other side isn't a node."""
 
 import contextlib
 import socket
@@ -124,14 +124,14 @@ def test_addresses_are_parsed() -> None:
     ids=["body", "status", "header", "chunk", "trailer"],
 )
 def test_a_slow_reply_times_out(begin: bytes, part: bytes) -> None:
-    """Each byte comes in time, the whole would take hours, or for ever."""
+    """Each single byte arrives within the timeout, but the complete reply would take hours, or never end."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def drip() -> None:
             connection = listening.accept()[0]
             with connection, contextlib.suppress(OSError):
                 connection.sendall(begin)
-                # Without a bound in the client the test ends here, and fails.
+                # If the client had no limit, the test would end here and fail.
                 for _ in range(1000):
                     connection.sendall(part)
                     time.sleep(0.05)

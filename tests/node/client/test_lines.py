@@ -1,4 +1,4 @@
-"""Lines in whatever parts they come."""
+"""Splitting of lines from chunks of any size."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +20,6 @@ def test_a_long_line_is_not_copied_for_each_byte() -> None:
     begun = splitter._begun
     for _ in range(20_000):
         splitter.add(b"x")
-    # Copied each time it would be 300 GB.
+    # Copying the line for each byte would copy 300 GB in total.
     assert splitter._begun is begun
     assert len(splitter.add(b"\n")[0]) == LINE_SIZE_MAX

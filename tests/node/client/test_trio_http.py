@@ -1,4 +1,4 @@
-"""Connections to a node that sends whatever it likes: others have their turn, and everything ends."""
+"""The trio client with a node that sends arbitrary data: other tasks keep running, and every call ends."""
 
 from collections.abc import AsyncIterator, Callable
 from itertools import count
@@ -23,27 +23,26 @@ Next = Callable[[], AsyncIterator[bytes]]
 
 
 class Stream(trio.abc.Stream):
-    """The other end of a connection that sends what an iterator yields, as soon as it is asked for."""
+    """A connection that delivers the chunks of an iterator, one for each receive call."""
 
     def __init__(self, parts: AsyncIterator[bytes]) -> None:
         self._parts, self._rest = parts, b""
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """The next bytes."""
         await trio.lowlevel.checkpoint()
         self._rest = self._rest or await anext(self._parts, b"")
         part, self._rest = self._rest[:max_bytes], self._rest[max_bytes:] if max_bytes else b""
         return part
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Take anything."""
+        """Discard the data."""
         await trio.lowlevel.checkpoint()
 
     async def wait_send_all_might_not_block(self) -> None:
-        """It never does."""
+        """Return immediately, since sending never blocks."""
 
     async def aclose(self) -> None:
-        """Close it."""
+        """Do nothing."""
 
 
 Sends = Callable[[Next], None]
@@ -51,7 +50,7 @@ Sends = Callable[[Next], None]
 
 @pytest.fixture
 def sends(monkeypatch: pytest.MonkeyPatch) -> Sends:
-    """Have the node at URL send something on each connection."""
+    """A function that sets the chunks that the node at URL sends on each new connection."""
 
     def send(parts: Next) -> None:
         async def connect(*_: Any) -> Stream:
@@ -63,7 +62,7 @@ def sends(monkeypatch: pytest.MonkeyPatch) -> Sends:
 
 
 def once(*parts: bytes) -> Next:
-    """These parts, and then the end."""
+    """Return a source of these chunks, after which the connection ends."""
 
     async def each() -> AsyncIterator[bytes]:
         for part in parts:
@@ -73,7 +72,7 @@ def once(*parts: bytes) -> Next:
 
 
 def dripping(*, seconds: float, part: bytes, head: bytes = ENDLESS) -> Next:
-    """A head, and a part again and again."""
+    """Return a source that sends `head`, then `part` repeatedly, with a pause of `seconds` before each."""
 
     async def each() -> AsyncIterator[bytes]:
         yield head
@@ -85,12 +84,12 @@ def dripping(*, seconds: float, part: bytes, head: bytes = ENDLESS) -> Next:
 
 
 def every_turn() -> ReplyScheduler:
-    """Turns in which every work takes as long as others wait."""
+    """Return a scheduler for which each step takes a whole time slice, so that other tasks run after every step."""
     return ReplyScheduler(count().__next__)
 
 
 async def turns_during(work: Callable[[], Any]) -> int:
-    """How often another task has its turn while something is done."""
+    """Run `work`, and return how many times another task ran meanwhile."""
     turns = 0
 
     async def other() -> None:
@@ -107,12 +106,12 @@ async def turns_during(work: Callable[[], Any]) -> int:
 
 
 def chunks(body: bytes) -> bytes:
-    """A body in chunks of one byte."""
+    """Encode a body with chunks of one byte."""
     return b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
 
 
 async def called(**options: Any) -> Any:
-    """The result of a call."""
+    """Call a method of the node at URL, and return the result."""
     async with connected(URL, every_turn()) as connection:
         return await connection.call("a.b", {}, **options)
 
@@ -221,7 +220,7 @@ async def test_a_call_waits_for_the_head_up_to_its_timeout(sends: Sends, autojum
 
 
 async def lines_read() -> int:
-    """How many lines come until the stream ends."""
+    """Read a stream to its end, and return the number of lines."""
     found = 0
     async with connected(URL, ReplyScheduler()) as connection:
         await connection.open_stream("/")

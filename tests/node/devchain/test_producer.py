@@ -1,4 +1,4 @@
-"""The schedule of the producer under trio's mock clock: when it wakes, what it produces, and why it doesn't."""
+"""The schedule of the producer under trio's mock clock: when it wakes, what it produces, and the reasons why it produces nothing."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from tests.helpers.nodes import DEV, SECRET, START, make_block, transfer, trio_c
 
 
 class Yard:
-    """A chain with its processor, and a producer that follows trio's clock; time passes only when nothing else can be done."""
+    """A chain with its processor and a producer, all on trio's mock clock. The clock advances only when no task can run."""
 
     def __init__(self, clock: MockClock, spec: ChainSpec = DEV, *, stale: bool = True, secret: bytes = SECRET) -> None:
         assert clock.autojump_threshold == 0
@@ -38,7 +38,7 @@ class Yard:
         )
 
     def start(self, nursery: trio.Nursery) -> None:
-        """Let everything run."""
+        """Start the processor and the producer."""
         nursery.start_soon(self.processor.run)
         nursery.start_soon(self.producer.run)
 
@@ -134,7 +134,7 @@ async def test_a_stale_chain_gets_no_blocks_unless_allowed(autojump_clock: MockC
     assert yard.producer.next_block(START) is SlotOutcome.NOT_SYNCED
     make_block(yard.chain, (START - DEV.constants.COIN_GENESIS_TIME) // 3 - 1)
     assert yard.producer.next_block(START + 3) == ScheduledBlock(START + 3, "initminer", SECRET)
-    # Once it was in step, it may fall behind.
+    # After the head has reached the current time once, gaps are allowed.
     assert yard.producer.next_block(START + 30) == ScheduledBlock(START + 30, "initminer", SECRET)
 
 
@@ -191,7 +191,7 @@ async def test_a_stale_chain_needs_no_undo_history(
 
 
 def events(lines: list[Any], *names: str) -> list[Any]:
-    """The lines of these events."""
+    """Return the log lines of these events."""
     return [line for line in lines if line["event"] in names]
 
 
@@ -280,7 +280,7 @@ async def test_slots_of_other_witnesses_are_not_reported(autojump_clock: MockClo
 
 async def test_a_block_that_takes_too_long_is_reported(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Yard(autojump_clock)
-    nursery.start_soon(yard.producer.run)  # and nobody does its jobs
+    nursery.start_soon(yard.producer.run)  # the processor doesn't run, so the jobs of the producer stay queued
     await trio.sleep(9)
     assert yard.producer.trouble() == ""
     await trio.sleep(1)

@@ -1,4 +1,4 @@
-"""The producer in modes that don't follow slots, and after time jumps."""
+"""The producer in block modes that don't follow slots, and after time jumps."""
 
 import pytest
 import trio
@@ -15,7 +15,7 @@ from tests.node.devchain.test_producer import Yard
 
 
 class Driven(Yard):
-    """A yard whose chain has its first blocks, and whose processor automines."""
+    """A chain that already has its first blocks, whose processor makes a block after each transaction if the mode is instant."""
 
     def __init__(self, clock: MockClock, mode: str, nursery: trio.Nursery | None = None) -> None:
         super().__init__(clock)
@@ -62,7 +62,7 @@ async def test_instant_mode_produces_a_block_per_transaction(nursery: trio.Nurse
     head = yard.chain.head
     assert head is not None
     assert [each.id for each in head.transactions] == [trx.id]
-    # It has an earlier time than the chain's: a transaction that was accepted doesn't expire because nobody made a block.
+    # The block is earlier than the chain's time: an accepted transaction must not expire only because no block was made.
     assert head.timestamp == START + 60
     inclusion = await yard.processor.wait_for(transfer(yard.chain, "again"))
     assert inclusion.block_num == 27
@@ -146,7 +146,7 @@ async def test_a_pushed_block_does_not_move_the_clock(nursery: trio.Nursery, aut
 
 
 async def waited(yard: Yard, trx: SignedTransaction) -> str:
-    """Wait for a transaction; why it is refused."""
+    """Push a transaction and wait for it. Return the reason why the call is refused."""
     try:
         await yard.processor.wait_for(trx)
     except Refused as error:

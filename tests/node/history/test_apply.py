@@ -1,4 +1,6 @@
-"""Replays: recorded logs in every form, blocks of the public chain, refusals by number, and where a replay can stop."""
+"""Replays: recorded logs in every format, blocks of the public chain, the block number in refusals, and positions at which a replay can
+stop.
+"""
 
 import io
 import os
@@ -34,7 +36,7 @@ HEAD_100 = "00000064"
 
 
 async def replayed(path: Path, spec: str = "steem-testnet", *, skip: int = Skip.NOTHING, until: BlockPoint | int | None = None) -> Chain:
-    """The chain that a file leads to."""
+    """Replay a file, and return the resulting chain."""
     chain = Chain(new_state(load_spec(spec)))
     blocks = BlockFile(path, chain.state.wire)
     assert await replay(ChainCursor(chain, blocks, skip_flags=skip), until=until)
@@ -51,7 +53,7 @@ async def test_a_recorded_log_is_applied(case: str, skip: int) -> None:
 
 
 async def test_a_replay_can_end_within_a_block() -> None:
-    """The state has the block's header and its first transactions, which are pending, and the block can still be applied."""
+    """The state includes the block's header and its first transactions, which are pending. The complete block can still be applied."""
     wire = case_wire()
     block = max(BlockFile(case_log("tx_validity"), wire), key=lambda block: len(block.transactions))
     most = len(block.transactions)
@@ -107,7 +109,9 @@ async def test_the_first_thousand_blocks_of_the_public_chain() -> None:
 
 
 def with_flipped_bit(path: Path) -> int:
-    """Write the tx_validity case with one bit of a transaction's signature changed; returns the number of that block."""
+    """Write the blocks of the test case tx_validity, with one bit flipped in a transaction's signature. Return the number of the changed
+    block.
+    """
     wire = case_wire()
     data = bytearray(case_log("tx_validity").read_bytes())
     block = next(block for block in BlockFile(case_log("tx_validity"), wire) if block.transactions)
@@ -124,13 +128,13 @@ async def test_a_flipped_bit_in_a_block_signature_is_refused(tmp_path: Path) -> 
     (tmp_path / "lines").write_bytes(lines)
     with fails(BlockRefused):
         await replayed(tmp_path / "lines", "dev")
-    # Who trusts the file doesn't see the signature, but the next block doesn't follow any more.
+    # A trusted replay doesn't check the signature, but the block's id has changed, so the next block doesn't follow it.
     with fails(BlockRefused):
         await replayed(tmp_path / "lines", "dev", skip=TRUSTED)
 
 
 def test_block_numbers_in_a_log_must_be_consecutive(tmp_path: Path) -> None:
-    (tmp_path / "zeros").write_bytes(bytes(10_000))  # which read as one block 1 after the other
+    (tmp_path / "zeros").write_bytes(bytes(10_000))  # parsed as a sequence of blocks with number 1
     blocks = iter(BlockFile(tmp_path / "zeros", case_wire()))
     assert next(blocks).number == 1
     with fails(FileError):
@@ -209,7 +213,7 @@ def test_only_the_last_irreversible_block_is_kept() -> None:
 
 
 class Screen(io.StringIO):
-    """Something to write on, a terminal or not."""
+    """An output that can claim to be a terminal."""
 
     def __init__(self, terminal: bool) -> None:
         super().__init__()

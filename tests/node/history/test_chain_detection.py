@@ -1,4 +1,4 @@
-"""Selection of the chain by data folder and first blocks, and contradictions."""
+"""Detection of the chain from the data folder and the first blocks, and refusals of a spec that contradicts them."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ LOG = case_log("rewards")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A data folder of the chain dev, whose blocks have no transaction that tells it from dev-tests."""
+    """A data folder of the chain dev. Its blocks have no transactions, so they could also belong to dev-tests."""
     chain = dev_chain()
     data = DataFolder(tmp_path / "data", DEV, chain.state.wire)
     data.log.switch((), [make_block(chain) for _ in range(3)])

@@ -1,4 +1,4 @@
-"""Sources of blocks: files, folders of files, data folders and pipes yield the same blocks, from any number on."""
+"""Sources of blocks: files, folders of files, data folders and pipes yield the same blocks, starting at any number."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ WIRE = case_wire()
 
 
 def read(path: Path, first: int = 1) -> list[SignedBlock]:
-    """All blocks of a source, which has then been read to its end."""
+    """Read a source to its end, and return the blocks."""
     source = open_source(path, WIRE, first)
     try:
         blocks = list(source)
@@ -32,7 +32,7 @@ def read(path: Path, first: int = 1) -> list[SignedBlock]:
 
 
 def log_of(blocks: list[SignedBlock]) -> bytes:
-    """Blocks as a block log that begins with the first of them."""
+    """Encode blocks as a block log, which can begin with any block."""
     data = b""
     for block in blocks:
         data += frame(WIRE.pack_block(block), len(data))
@@ -41,13 +41,15 @@ def log_of(blocks: list[SignedBlock]) -> bytes:
 
 @pytest.fixture(scope="module")
 def blocks() -> list[SignedBlock]:
-    """The blocks of a recorded case."""
+    """The blocks of a recorded test case."""
     return read(case_log("tx_validity"))
 
 
 @pytest.fixture
 def folder(tmp_path: Path, blocks: list[SignedBlock]) -> Path:
-    """A folder of four files in all forms, whose names are not in their order, with a folder and a hidden file."""
+    """A folder with four files, one in each format, whose names are not in the order of their blocks. It also contains a subfolder and a
+    hidden file.
+    """
     made = tmp_path / "files"
     (made / "more").mkdir(parents=True)
     (made / ".hidden").write_bytes(b"what")
@@ -92,7 +94,7 @@ def test_a_folder_without_blocks_is_refused(tmp_path: Path) -> None:
 
 
 def piped(data: bytes, portion: int) -> int:
-    """A pipe to which data is written in portions; the descriptor to read from."""
+    """Start to write data to a pipe, `portion` bytes at a time. Return the descriptor of the reading end."""
     reading, writing = os.pipe()
 
     def write() -> None:

@@ -1,4 +1,4 @@
-"""Fixtures for key recovery."""
+"""Fixtures of the tests for key recovery."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from state.protocol.keys.signatures import Canonical, recover
 
 @pytest.fixture
 def plain_recoveries(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The signatures whose keys this process recovers for blocks and transactions."""
+    """The signatures of blocks and transactions whose keys are recovered in this process, not in a worker."""
     found: list[bytes] = []
 
     def counted(signature: bytes, digest: bytes, canonical: Canonical) -> bytes:

@@ -1,4 +1,4 @@
-"""Key prefetching for blocks: order, bounds, errors, and the same chain and refusals as without it."""
+"""Prefetching of keys for blocks: order, limits and errors. The resulting chain and the refusals are the same as without prefetching."""
 
 import gzip
 import sys
@@ -33,7 +33,7 @@ BLOCKS, BAD = 12, 9
 
 
 def warm_pool(command: Sequence[str] = COMMAND) -> Callable[[int], Pool]:
-    """Return a factory of pools whose processes have answered once, so that keys always arrive in time."""
+    """Return a factory of pools whose processes have already answered a batch, so that later answers always arrive in time."""
 
     def made(workers: int) -> Pool:
         pool = Pool(workers, command)
@@ -48,7 +48,7 @@ def warm_pool(command: Sequence[str] = COMMAND) -> Callable[[int], Pool]:
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short chains have processes, small batches, and as long as they need."""
+    """Start processes even for a few blocks, use small batches, and wait for every answer."""
     monkeypatch.setattr(block_prefetcher, "RECORDS_BEFORE_START", 1)
     monkeypatch.setattr(block_prefetcher, "BATCH_RECORDS", 5)
     monkeypatch.setattr(block_prefetcher, "BATCH_BLOCKS", 3)
@@ -57,7 +57,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chain_of(count: int = BLOCKS) -> tuple[Wire, list[SignedBlock]]:
-    """Blocks of dev, each but the first with two transfers."""
+    """Make `count` blocks of the chain dev, each but the first with two transfers."""
     maker = dev_chain()
     made = [make_block(maker)]
     for number in range(1, count):
@@ -68,7 +68,7 @@ def chain_of(count: int = BLOCKS) -> tuple[Wire, list[SignedBlock]]:
 
 
 def replayed(path: Path, workers: int, spec: str = "dev", skip: int = Skip.NOTHING, until: int | None = None) -> Chain:
-    """The chain that a file leads to."""
+    """Replay a file, and return the resulting chain."""
     chain = Chain(new_state(load_spec(spec)))
     blocks = BlockFile(path, chain.state.wire)
     cursor = ChainCursor(chain, blocks, skip_flags=skip, workers=workers)
@@ -77,14 +77,14 @@ def replayed(path: Path, workers: int, spec: str = "dev", skip: int = Skip.NOTHI
 
 
 def refusal(path: Path, workers: int) -> str:
-    """The error of a replay of a file."""
+    """Replay a file that is refused, and return the error message."""
     with pytest.raises(BlockRefused) as refused:
         replayed(path, workers)
     return str(refused.value)
 
 
 def log_of(wire: Wire, blocks: list[SignedBlock]) -> bytes:
-    """The blocks as a block log."""
+    """Encode blocks as a block log."""
     data = b""
     for block in blocks:
         data += frame(wire.pack_block(block), len(data))
@@ -117,19 +117,20 @@ def test_recorded_logs_lead_to_the_same_state(case: str) -> None:
 def test_a_replay_can_end_early(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(log_of(*chain_of())[:-20])
     assert replayed(tmp_path / "log", 1, until=5).state.props.head_block_number == 5
-    # What can't be read is said when everything before it has been applied.
+    # The error for unreadable data is raised after the blocks before it are applied.
     assert refusal(tmp_path / "log", 1) == refusal(tmp_path / "log", 0)
     assert refusal(tmp_path / "log", 1).startswith(f"block {BLOCKS}: ")
 
 
 # ------------------------------------------------------------------ wrong signatures
 
-# A rule that compares in the wrong byte order lets a quarter of the high ones pass; the bit for compressed keys isn't looked at.
+# Changed signatures that can be valid: the chain's check compares in the wrong byte order and so accepts a quarter of the high ones, and it
+# ignores the bit for compressed keys.
 VALID = ("high", "uncompressed")
 
 
 def is_refused(path: Path) -> bool:
-    """Whether a file can't be replayed without processes."""
+    """Whether a replay without worker processes refuses a file."""
     try:
         replayed(path, 0)
     except BlockRefused:
@@ -138,7 +139,7 @@ def is_refused(path: Path) -> bool:
 
 
 def joint_transfer(maker: Chain, place: int, change: Callable[[bytes], bytes]) -> SignedTransaction:
-    """A transaction that needs three signatures, one of them changed."""
+    """Make a transaction that needs three signatures, and change the one at index `place`."""
     trx = transfer(maker, "joint")
     operations = [trx.operations[0]]
     for name in ("bob", "carol"):
@@ -155,7 +156,7 @@ def joint_transfer(maker: Chain, place: int, change: Callable[[bytes], bytes]) -
 
 
 def with_bad(where: str, change: Callable[[bytes], bytes]) -> tuple[Wire, list[SignedBlock]]:
-    """Blocks of which number BAD has one changed signature."""
+    """Make blocks in which one signature of block BAD is changed. `where` selects the signature."""
     maker = dev_chain()
     made = [make_block(maker)]
     for number in range(2, BLOCKS + 1):
@@ -210,7 +211,9 @@ while True:
 
 @pytest.mark.usefixtures("eager")
 def test_a_wrong_key_refuses_no_valid_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """The sampled key is right, so the wrong one shows when a valid block seems to be signed by another witness."""
+    """The process returns a right key at the sampled index and a wrong one elsewhere. A valid block then seems to have the signature of
+    another witness.
+    """
     monkeypatch.setattr("random.randrange", lambda count: 0)
     monkeypatch.setattr(block_prefetcher, "Pool", warm_pool((sys.executable, "-P", "-c", LIE)))
     (tmp_path / "log").write_bytes(log_of(*chain_of()))
@@ -235,7 +238,7 @@ def test_a_replay_goes_on_without_processes(tmp_path: Path, monkeypatch: pytest.
 
 
 class Source:
-    """Blocks that are counted as they are read; the end raises an error."""
+    """Iterator of blocks that counts the blocks read, and raises an error at its end."""
 
     def __init__(self, blocks: list[SignedBlock]) -> None:
         self.blocks, self.read = blocks, 0
@@ -248,7 +251,7 @@ class Source:
 
 
 class Untouched(Pool):
-    """A pool that records the size of batches and accepts none."""
+    """A pool that records the size of each batch but accepts none."""
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -268,12 +271,12 @@ def test_prefetching_is_bounded(monkeypatch: pytest.MonkeyPatch, bound: str) -> 
     following = iter(BlockPrefetcher(source, wire, 1, Skip.NOTHING, lambda workers: pool))
     for number, block in enumerate(blocks, 1):
         assert next(following) is block
-        # Two blocks of three signatures are a batch; that in progress counts.
+        # Two blocks with three signatures each make a batch. The batch in progress counts too.
         assert source.read - number <= 10
         assert number != 4 or source.read >= 8
     with fails(FileError):
         next(following)
-    # No process while it might not pay; then all batches in their order.
+    # No process starts before there is enough work. Then all batches are sent in order.
     assert pool.given[0] + sum(pool.given[1:]) < sum(1 + len(block.transactions) for block in blocks)
     assert set(pool.given[:-1]) <= {6, 7}
 

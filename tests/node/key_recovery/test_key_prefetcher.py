@@ -1,4 +1,4 @@
-"""Key prefetching for transactions: they are accepted and refused as without it."""
+"""Prefetching of keys for transactions. They are accepted and refused in the same way as without prefetching."""
 
 import sys
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.node.key_recovery.test_block_prefetcher import warm_pool
 from tests.node.key_recovery.test_pool import PATIENCE, PROGRAM, processes
 from tests.state.protocol.test_recovered import WAYS
 
-# Answers with keys of nobody.
+# A program that answers with keys that belong to no account.
 LIE = (
     PROGRAM
     + """
@@ -40,7 +40,7 @@ def chain() -> Chain:
 
 @pytest.fixture
 def ahead(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[KeyPrefetcher]:
-    """A prefetcher with two running processes."""
+    """A prefetcher whose two processes are running."""
     monkeypatch.setattr(key_prefetcher, "Pool", warm_pool())
     monkeypatch.setattr(key_prefetcher, "TRANSACTIONS_BEFORE_START", 1)
     made = KeyPrefetcher(chain, 2)
@@ -49,14 +49,14 @@ def ahead(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[KeyPrefetch
 
 
 def wait(ahead: KeyPrefetcher) -> None:
-    """Wait until all keys have come."""
+    """Wait until all keys have arrived."""
     assert ahead._pool is not None
     for key_range in ahead._key_ranges.values():
         ahead._pool.wait(key_range.batch, PATIENCE)
 
 
 def outcome(chain: Chain, push: KeyPrefetcher | Chain, trx: SignedTransaction) -> str:
-    """The refusal of a transaction, or "accepted"."""
+    """Push a transaction. Return the error message, or "accepted"."""
     try:
         push.push(trx) if isinstance(push, KeyPrefetcher) else chain.push_transaction(trx)
     except ChainError as error:
@@ -129,7 +129,7 @@ def test_prefetching_is_bounded(chain: Chain, ahead: KeyPrefetcher, monkeypatch:
     for name in ("a", "b", "c", "d"):
         ahead.prefetch([transfer(chain, f"{name} {number}") for number in range(FIRST_SKIPPED + BATCH_TRANSACTIONS)])
         assert 0 < len(ahead._key_ranges) <= 30
-    # What was forgotten recovers its own key.
+    # For a transaction that was dropped from the queue, the chain recovers the key.
     ahead.push(transfer(chain, "a 5"))
     assert len(chain.pending) == 1
 

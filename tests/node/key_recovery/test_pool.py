@@ -1,4 +1,4 @@
-"""Processes that recover keys: their answers, and their failures, which delay and break nothing."""
+"""Processes that recover keys: their answers, and their failures, which cause delays but no errors."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ from state.protocol.keys.signatures import Canonical, sign
 from tests.conftest import ROOT
 
 PATIENCE = 30.0
-# What programs begin with that answer otherwise than they should.
+# The beginning of programs that answer incorrectly.
 PROGRAM = """
 import os, struct, sys, time, zlib
 from state.protocol.keys.records import recover_records
@@ -46,7 +46,7 @@ BROKEN = {
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Pool]]:
-    """Create pools that are closed after the test. A busy machine may start a process late."""
+    """A function that creates a pool, which is closed after the test. The pool waits long enough for processes on a busy machine."""
     monkeypatch.setattr(pool, "HANGING_SECONDS", PATIENCE)
     made: list[Pool] = []
 
@@ -60,13 +60,12 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Pool]]:
 
 
 def records(count: int, name: bytes = b"") -> bytes:
-    """So many different good records."""
+    """Return `count` different valid records."""
     digests = [sha256(name + n.to_bytes(4, "big")).digest() for n in range(count)]
     return b"".join([digest + sign(sha256(digest).digest(), digest, Canonical.bip_0062) for digest in digests])
 
 
 def processes(of: Pool) -> list["subprocess.Popen[bytes]"]:
-    """The processes of a pool."""
     return [worker._process for worker in of._workers]
 
 
@@ -111,10 +110,10 @@ def test_a_failing_process_is_abandoned(
     given = [records(4, b"1"), records(4, b"2")]
     batches = [made.give(each) for each in given]
     for batch in batches:
-        if batch is not None:  # the first may have shown already what the process is like
+        if batch is not None:  # None if the process has already failed with the first batch
             made.wait(batch, PATIENCE)
             assert batch.is_over
-    # Two are answered only by the one that goes wrong after a good answer.
+    # Only the program that fails after a correct answer answers the first batch.
     answered = [batch is not None and batch.keys == recover_records(each) for batch, each in zip(batches, given, strict=True)]
     assert answered == [way == "answers twice", False]
     assert made.give(records(1)) is None
@@ -138,7 +137,7 @@ def test_the_other_processes_continue(opened: Callable[..., Pool]) -> None:
 def test_a_hanging_process_is_abandoned(opened: Callable[..., Pool], monkeypatch: pytest.MonkeyPatch, is_reading: bool) -> None:
     monkeypatch.setattr(pool, "HANGING_SECONDS", 0.3)
     made = opened(1, (sys.executable, "-P", "-c", ("import time\n" if not is_reading else READ) + REST))
-    batch = made.give(records(12) * 1000)  # more than the pipe takes
+    batch = made.give(records(12) * 1000)  # more than fits into the pipe's buffer
     assert batch is not None
     end = time.monotonic() + PATIENCE
     while not batch.is_over:
@@ -157,7 +156,7 @@ def test_a_process_inherits_no_files_of_the_node(opened: Callable[..., Pool], tm
     for batch, process in zip(batches, processes(made), strict=True):
         assert batch is not None
         made.wait(batch, PATIENCE)
-        # Ctrl-C goes to the processes of the terminal's session.
+        # The terminal sends Ctrl-C to the processes of its session.
         assert os.getsid(process.pid) == process.pid != os.getsid(0)
         assert {int(name) for name in os.listdir(f"/proc/{process.pid}/fd")} == {0, 1, 2}
     os.close(lock)
@@ -182,7 +181,7 @@ def test_a_closed_pool_leaves_no_process(opened: Callable[..., Pool]) -> None:
 
 
 def has_ended(pid: int) -> bool:
-    """Whether a process has ended, perhaps as a zombie."""
+    """Whether a process has exited, even if it is still a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:

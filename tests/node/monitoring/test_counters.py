@@ -16,7 +16,7 @@ from tests.helpers.nodes import START, dev_chain, make_block, transfer
 
 
 def counted(chain: Chain) -> Counters:
-    """Counters that watch a chain."""
+    """Return counters that count the blocks of a chain."""
     counters = Counters(chain, lambda: START * 1000)
     counters.attach()
     return counters
@@ -58,7 +58,7 @@ def test_blocks_are_counted_and_logged() -> None:
     chain = dev_chain()
     counters = counted(chain)
     with capture_logs() as lines:
-        make_block(chain, 5)  # the first block's missed slots are those since genesis
+        make_block(chain, 5)  # all slots since the genesis count as missed before the first block
         chain.push_transaction(transfer(chain))
         block = make_block(chain, 2)
     assert (counters.blocks_applied, counters.transactions_applied, counters.slots_missed) == (2, 1, 2)
@@ -111,7 +111,7 @@ async def test_pushes_of_clients_are_counted(nursery: trio.Nursery) -> None:
 
 
 def unsigned(chain: Chain) -> Any:
-    """A transfer without a signature."""
+    """Make a transfer without a signature."""
     trx = transfer(chain, "unsigned")
     trx.signatures = ()
     return chain.state.wire.seal(trx)

@@ -1,4 +1,4 @@
-"""The room on the disk: looked at in the background, and warned of once each time it gets short."""
+"""Free disk space: it is polled in the background, and each time it falls below the limit one warning is logged."""
 
 import errno
 from pathlib import Path
@@ -22,12 +22,12 @@ def test_a_full_disk_is_logged_once() -> None:
 
 
 class Disk(SimulatedDisk):
-    """A disk that can be looked at in the first and the third attempt."""
+    """A disk whose free space can be read at the first and the third attempt, but not at the second."""
 
     asked = 0
 
     def free(self, path: Path) -> int:
-        """Return the number of the attempt."""
+        """Return a number of free bytes that reveals the number of the attempt."""
         self.asked += 1
         if self.asked == 2:
             raise OSError(errno.EIO, "Input/output error")

@@ -1,4 +1,4 @@
-"""Durations of iterations of the event loop."""
+"""Durations of the event loop's iterations."""
 
 import time
 

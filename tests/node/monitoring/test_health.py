@@ -1,4 +1,4 @@
-"""The page /health: its members in each state of a node, and its HTTP status."""
+"""The page /health: its JSON fields in each state of a node, and its HTTP status."""
 
 import json
 from typing import Any
@@ -25,7 +25,7 @@ MEMBERS = {
 
 
 def parts(*, is_producing: bool = True, ending: str = "") -> Parts:
-    """A node at genesis whose tasks have not been started."""
+    """Return the components of a node at genesis whose tasks have not been started."""
     chain = dev_chain()
     clock = ChainClock(trio_clock)
     processor = Processor(chain, clock=clock)
@@ -36,7 +36,7 @@ def parts(*, is_producing: bool = True, ending: str = "") -> Parts:
 
 
 def shown(node: Parts) -> tuple[int, dict[str, Any]]:
-    """The status and the members of the page."""
+    """Return the HTTP status and the JSON fields of the page."""
     reply = health(node)
     assert reply.content_type == "application/json"
     members = json.loads(reply.body)

@@ -1,4 +1,4 @@
-"""The page /metrics: its values, its format, and labels without client data."""
+"""The page /metrics: its values and format, and that no label contains data from clients."""
 
 import os
 import subprocess
@@ -32,12 +32,12 @@ from tests.helpers.nodes import DEV, SECRET, START, make_block, transfer
 
 
 def clock() -> int:
-    """A fixed time."""
+    """Return a fixed time."""
     return START * 1000
 
 
 def node() -> Parts:
-    """A node at genesis with all plugins."""
+    """Return the components of a node at genesis with all plugins."""
     chain = Chain(new_state(DEV, lambda state: enable(state, DEV.plugins)))
     processor = Processor(chain, clock=ChainClock(clock))
     counters = Counters(chain, clock)
@@ -51,7 +51,7 @@ def node() -> Parts:
 
 
 def samples(page: Metrics) -> Iterator[Any]:
-    """All samples of the page, as a reader of Prometheus has them."""
+    """Yield all samples of the page, as Prometheus's parser returns them."""
     reply = page()
     assert (reply.status, reply.content_type) == (200, CONTENT_TYPE)
     for family in text_string_to_metric_families(reply.body.decode()):
@@ -60,7 +60,7 @@ def samples(page: Metrics) -> Iterator[Any]:
 
 
 def values(page: Metrics) -> dict[str, float]:
-    """The values of the page by name and labels, without `coind_`."""
+    """Return the values of the page, keyed by name (without `coind_`) and labels."""
     found: dict[str, float] = {}
     for sample in samples(page):
         labels = ",".join(f"{key}={value}" for key, value in sorted(sample.labels.items()))

@@ -1,4 +1,4 @@
-"""The state is warmed up after the start and after every revert."""
+"""Cache warming after the start and after every restored savepoint."""
 
 import logging
 from typing import Any, NoReturn

@@ -1,4 +1,4 @@
-"""Which of the jobs that wait for the processor is next."""
+"""The order in which the processor's queued jobs are run."""
 
 import trio
 import trio.testing
@@ -15,7 +15,7 @@ async def test_clients_take_turns_and_a_block_comes_first(nursery: trio.Nursery)
     make_block(chain)
     processor = Processor(chain, clock=ChainClock(lambda: 2**41))
     made = [transfer(chain, str(i)) for i in range(20)]
-    # Which of them were there before the block was made.
+    # The transactions that were pending before the block was made.
     before: list[bytes] = []
 
     def make() -> SignedBlock:

@@ -1,4 +1,4 @@
-"""Jobs that run in slices: other tasks in between, exceptions, and cancellation."""
+"""Functions that run in time slices: other tasks run in between, exceptions propagate, and cancellation waits for the end."""
 
 import pytest
 import trio
@@ -11,7 +11,9 @@ from tests.helpers.nodes import Watch
 
 
 class Bench:
-    """A preemption whose stopwatch advances by a part of a slice at each reading, and a job that can pause at each step."""
+    """A `Preemption` with a stopwatch that advances by `slices` time slices at each reading, and a function that can be suspended at each
+    step.
+    """
 
     def __init__(self, slices: float = 1.0) -> None:
         self.units, self.gate, self.watch = Work(), ReadGate(), Watch(slices * RUN_SECONDS_MAX)
@@ -21,13 +23,13 @@ class Bench:
         self.interrupted: list[float] = []
 
     def work(self, steps: int = 10) -> None:
-        """Take steps, each of which is as much work as there is between two pauses."""
+        """Run steps that each count enough units of work for a suspension."""
         for step in range(steps):
             self.units.spend(PAUSE_UNITS + 1, "steps")
             self.done.append(step)
 
     async def run(self) -> None:
-        """Do the function."""
+        """Run `work` to its end."""
         if not self.preemption.start(self.work):
             assert self.gate.is_closed
             await self.preemption.finish(self.interrupted.append)

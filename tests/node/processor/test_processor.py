@@ -1,4 +1,4 @@
-"""The processor: order, bounds, replies, and the block log across forks."""
+"""The processor: the order of jobs, limits, replies, and the block log during fork switches."""
 
 import os
 from collections.abc import Generator
@@ -27,12 +27,12 @@ from tests.helpers.nodes import DEV, Watch, dev_chain, json_lines, make_block, t
 
 
 def processor_of(chain: Chain, log: BlockLog | None = None, now: int = 2**31) -> Processor:
-    """A processor at a fixed time, in seconds."""
+    """Return a processor whose clock always shows the time `now`, in seconds."""
     return Processor(chain, log=log, clock=ChainClock(lambda: now * 1000))
 
 
 def started(nursery: trio.Nursery, chain: Chain | None = None, log: BlockLog | None = None) -> tuple[Chain, Processor]:
-    """A chain, by default one with a block, and its running processor."""
+    """Return a chain (by default a new one with one block) and its processor, which is running."""
     if chain is None:
         chain = dev_chain()
         make_block(chain)
@@ -42,7 +42,7 @@ def started(nursery: trio.Nursery, chain: Chain | None = None, log: BlockLog | N
 
 
 def ids(path: Path, chain: Chain) -> list[bytes]:
-    """The ids of the blocks in a file."""
+    """Return the ids of the blocks in a file."""
     return [block.id for block in BlockFile(path, chain.state.wire)]
 
 
@@ -52,7 +52,7 @@ async def test_transactions_are_applied_in_order_of_arrival(nursery: trio.Nurser
     processor = processor_of(chain)
     made = [transfer(chain, str(i)) for i in range(20)]
     async with trio.open_nursery() as pushing:
-        # trio starts tasks in any order, so each waits until the one before is in the queue.
+        # trio starts tasks in any order, so each waits until the previous one is queued.
         for trx in made:
             pushing.start_soon(processor.push_transaction, trx)
             await trio.testing.wait_all_tasks_blocked()
@@ -79,13 +79,13 @@ async def test_other_tasks_run_after_a_slice_of_jobs(nursery: trio.Nursery, slic
         await trio.testing.wait_all_tasks_blocked()
         pushing.start_soon(watch)
         nursery.start_soon(processor.run)
-    # trio runs each task once a turn, in any order.
+    # trio runs each task once per loop iteration, in any order.
     assert jobs <= max(after - before for before, after in pairwise(seen)) <= 2 * jobs
     assert seen[-1] == 10
 
 
 async def running(nursery: trio.Nursery, seconds: float) -> tuple[Chain, Processor]:
-    """A chain with a block and its running processor, whose stopwatch advances by `seconds` at each reading."""
+    """Return a chain with one block and its running processor. The processor's stopwatch advances by `seconds` at each reading."""
     chain = dev_chain()
     make_block(chain)
     processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(seconds))
@@ -104,7 +104,7 @@ async def test_a_job_runs_at_once_if_the_queue_is_empty(nursery: trio.Nursery) -
 
 
 async def test_no_job_overtakes_another(nursery: trio.Nursery) -> None:
-    """Not even one that the processor has received and not begun."""
+    """A job is not run at once while an earlier job has been taken from the queue but has not started."""
     chain, processor = await running(nursery, 0.0)
     done: list[str] = []
     after = transfer(chain, "after")
@@ -125,7 +125,7 @@ async def test_no_job_overtakes_another(nursery: trio.Nursery) -> None:
 
 
 async def test_jobs_that_run_at_once_let_other_tasks_run(nursery: trio.Nursery) -> None:
-    """After a slice one caller yields, and until it resumes all others wait in the queue."""
+    """After a time slice the caller yields to other tasks. Until it resumes, the jobs of all other callers are queued."""
     slices = 4
     chain, processor = await running(nursery, RUN_SECONDS_MAX / slices)
     seen: list[int] = []
@@ -144,7 +144,8 @@ async def test_jobs_that_run_at_once_let_other_tasks_run(nursery: trio.Nursery) 
         for number in range(3):
             pushing.start_soon(client, number)
     assert len(chain.pending) == 30
-    # trio runs each task once a turn, in any order: between two looks can be two turns, each with a slice of jobs and one more.
+    # trio runs each task once per loop iteration, in any order. Between two readings there can be two iterations, each
+    # with a slice and one more job.
     assert max(after - before for before, after in pairwise([*seen, 30])) <= 2 * (slices + 1)
 
 
@@ -323,7 +324,7 @@ async def test_blocks_from_the_future_are_refused(nursery: trio.Nursery, tmp_pat
     nursery.start_soon(early.run)
     with fails(PushFailed):
         await early.push_block(block)
-    # A file may hold any time.
+    # Blocks from a file can have any time.
     log = BlockLog(tmp_path, chain.state.wire)
     log.append(block)
     assert await early.push_blocks_from(str(tmp_path / "block_log"), 5, 0) == 1
@@ -394,7 +395,7 @@ async def test_a_file_is_pushed_up_to_the_first_block_that_fails(nursery: trio.N
 
 
 async def wait_into(processor: Processor, trx: SignedTransaction, out: list[Inclusion]) -> None:
-    """Append the inclusion of a transaction to `out`."""
+    """Push a transaction, wait for its inclusion, and append the result to `out`."""
     out.append(await processor.wait_for(trx))
 
 
@@ -437,7 +438,7 @@ async def test_a_cancelled_waiter_waits_no_longer(nursery: trio.Nursery) -> None
     with trio.move_on_after(0.05) as patience:
         await processor.wait_for(trx)
     assert patience.cancelled_caught
-    # It has been pushed all the same, and somebody else may wait: not as a duplicate of the call.
+    # The transaction was pushed nevertheless, and the call is no longer registered, so a second call is refused as a duplicate transaction.
     with pytest.raises(PushFailed, match="Duplicate transaction check failed"):
         await processor.wait_for(trx)
 
@@ -457,7 +458,7 @@ async def test_the_number_of_waiters_is_bounded(nursery: trio.Nursery, monkeypat
 
 
 def branches() -> tuple[Chain, list[SignedBlock], list[SignedBlock]]:
-    """A fresh chain, and two branches for it: both begin with the same three blocks, the second one is longer."""
+    """Return a new chain and two branches for it. Both branches begin with the same three blocks; the second one is longer."""
     one, other = dev_chain(), dev_chain()
     common = [make_block(one) for _ in range(3)]
     for block in common:

@@ -1,4 +1,4 @@
-"""Long jobs of the processor: what other tasks see, what waits, and consistency of chain and log."""
+"""Long jobs of the processor: what other tasks read meanwhile, which calls wait, and that chain and log stay consistent."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ TRANSFERS = 8
 
 
 class Long:
-    """A chain with slow transfers, its processor, and an external block with TRANSFERS of them."""
+    """A chain on which each transfer takes long, its processor, and a block from another node with TRANSFERS of them."""
 
     def __init__(self, log: BlockLog | None = None) -> None:
         self.watch = Watch(RUN_SECONDS_MAX)
@@ -52,7 +52,7 @@ class Long:
 
 
 def digest(chain: Chain) -> tuple[bytes, list[bytes], int]:
-    """The observable state of a chain."""
+    """Return the id of a chain's head, the ids of its pending transactions and the length of its undo journal."""
     return chain.state.props.head_block_id, [trx.id for trx in chain.pending], len(chain.state.journal)
 
 
@@ -94,7 +94,7 @@ async def test_a_broadcast_waits_for_the_end_of_a_long_job(nursery: trio.Nursery
 
 
 async def test_callers_resume_while_no_job_is_interrupted(nursery: trio.Nursery) -> None:
-    """Methods read the chain after their job."""
+    """A method can read the chain directly after its job, because no other job is interrupted then."""
     long = Long()
     nursery.start_soon(long.processor.run)
 
@@ -124,7 +124,6 @@ async def test_a_long_block_that_is_refused_changes_nothing(nursery: trio.Nurser
 
 
 def raise_refused() -> None:
-    """Refuse."""
     raise Refused("not this one", condition="false")
 
 
@@ -189,7 +188,7 @@ async def test_a_long_revert_is_interrupted(nursery: trio.Nursery) -> None:
 
 
 async def test_the_limit_for_reapplying_pending_transactions_excludes_other_tasks(nursery: trio.Nursery) -> None:
-    """The time limit covers only the work itself."""
+    """Time in which other tasks run doesn't count towards the limit."""
     long = Long()
     for place in range(4):
         long.chain.push_transaction(transfer(long.chain, f"waits {place}"))
@@ -209,13 +208,13 @@ async def test_the_limit_for_reapplying_pending_transactions_excludes_other_task
 
 @pytest.mark.parametrize("at_once", [True, False])
 async def test_waiting_reads_run_before_the_next_long_job(nursery: trio.Nursery, at_once: bool) -> None:
-    """The job is begun in the task of its sender, or by the processor."""
+    """The first long job starts in the task of its caller (`at_once`), or in the task of the processor."""
     long, seen = Long(), list[int]()
     scheduler = ReplyScheduler(gate=long.processor.gate)
     for place in range(TRANSFERS):
         long.other.push_transaction(transfer(long.other, f"next {place}"))
     following = make_block(long.other)
-    # From the end of the first job on no time passes.
+    # The stopwatch stands still after the first job.
     long.chain.on_head_change.append(lambda move: setattr(long.watch, "seconds", 0.0))
 
     async def read() -> None:

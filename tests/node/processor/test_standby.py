@@ -1,4 +1,4 @@
-"""The standby process, which answers reads during a long job: its answers, and what happens without them."""
+"""The standby process, which answers reads during a long job: its replies, and the behaviour if there is no standby."""
 
 import json
 import os
@@ -38,7 +38,7 @@ HEAD = "database_api.get_dynamic_global_properties"
 
 
 class Served(Long):
-    """A chain with a service, and a long block that isn't applied to its end before `may_end` is set."""
+    """A chain with a service, and a long block whose job doesn't end before the test sets `may_end`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Served(Long):
             state.work.spend(1000, "waiting")
 
     async def call(self, method: str, **params: Any) -> Any:
-        """The result of a call."""
+        """Call a method, and return the result."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         return json.loads(await self.answer(body))["result"]
 
@@ -62,12 +62,14 @@ class Served(Long):
         return reply if isinstance(reply, bytes) else await reply
 
     async def head(self) -> int:
-        """The number of the head, as a client reads it."""
+        """Return the number of the head block, as a client reads it."""
         number: int = (await self.call(HEAD))["head_block_number"]
         return number
 
     async def begin(self, nursery: trio.Nursery) -> trio.Event:
-        """Push the block, and return when its job is interrupted. The event is set when the pusher has its reply."""
+        """Push the block, and wait until its job is interrupted. Return an event that is set when the caller that pushed the block has its
+        reply.
+        """
         answered = trio.Event()
 
         async def push() -> None:
@@ -81,7 +83,7 @@ class Served(Long):
 
     @property
     def standby(self) -> Standby:
-        """The copy."""
+        """The standby of the interrupted job."""
         found = self.processor.long_jobs._standby
         assert found is not None
         return found
@@ -106,7 +108,7 @@ async def test_reads_see_the_chain_before_the_block(nursery: trio.Nursery) -> No
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is still a process."""
+    """Whether a process with this id exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -197,7 +199,7 @@ async def test_reads_wait_if_no_process_can_be_forked(nursery: trio.Nursery, mon
 
 
 async def read_at_the_end(served: Served, answered: trio.Event, nursery: trio.Nursery) -> None:
-    """Check that a read waits for the end of the job and sees the chain after it."""
+    """Assert that a read waits until the job ends, and then returns the new head."""
     heads: list[int] = []
 
     async def read() -> None:
@@ -215,7 +217,9 @@ async def read_at_the_end(served: Served, answered: trio.Event, nursery: trio.Nu
 
 
 async def test_a_client_reads_the_block_that_it_was_notified_of(nursery: trio.Nursery) -> None:
-    """While pending transactions are reapplied, reads no longer see the previous chain."""
+    """Once subscribers are notified of the block, no read may return the chain before it, even while pending transactions are being
+    reapplied.
+    """
     served = Served()
     for place in range(3):
         served.chain.push_transaction(transfer(served.chain, f"waits {place}"))
@@ -250,7 +254,7 @@ async def test_a_job_that_can_not_be_undone_has_no_standby(nursery: trio.Nursery
 
 
 async def test_answers_belong_to_their_requests(nursery: trio.Nursery) -> None:
-    """Even with many concurrent requests, some of them cancelled."""
+    """Each request gets its own reply, even if many requests are concurrent and some are cancelled."""
     standby = Standby(lambda: None, lambda body, caller: body + caller.address.encode())
     nursery.start_soon(standby.run)
     replies: dict[bytes, bytes] = {}
@@ -313,7 +317,7 @@ async def test_a_large_batch_waits_for_the_end_of_the_job(nursery: trio.Nursery)
 
 
 async def test_the_standby_reads_the_block_log_without_its_lock(nursery: trio.Nursery, tmp_path: Path) -> None:
-    """If the process is killed, the next one must not find the folder in use."""
+    """If the process is killed, the standby must not keep the folder locked, since the next node must be able to open it."""
     wire, blocks = empty_blocks(1)
     log = BlockLog(tmp_path, wire)
     log.append(blocks[0])

@@ -1,4 +1,4 @@
-"""Options of a replay on the command line."""
+"""Options of `coind replay`: positions, checkpoints, and combinations that are refused."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Whole replays: start and end, results on disk, refused blocks and their errors."""
+"""Complete replays: start and end, files that they leave on the disk, refused blocks and the errors for them."""
 
 import fcntl
 import re
@@ -29,12 +29,12 @@ LAST = 105
 
 @pytest.fixture
 def result(capsys: pytest.CaptureFixture[str]) -> "Result":
-    """A runner of replays that captures their output."""
+    """An object that runs replays and captures their output."""
     return Result(capsys)
 
 
 class Result:
-    """Runs replays, and parses the head and digest that they print."""
+    """Runs replays, and parses the head and the digest that they print."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -50,7 +50,7 @@ class Result:
         return self.last()
 
     def last(self) -> tuple[int, str]:
-        """The head and digest that were printed last, even if the replay failed."""
+        """Return the head and the digest that were printed last, also after a failed replay."""
         found = re.search(r"^head block (\d+) .*\n.*\nstate digest: ([0-9a-f]{64})$", self.printed, re.MULTILINE)
         assert found is not None, self.printed
         return int(found[1]), found[2]
@@ -58,13 +58,13 @@ class Result:
 
 @pytest.fixture(scope="module")
 def blocks() -> list[SignedBlock]:
-    """The blocks of the case."""
+    """The blocks of the recorded test case."""
     return list(BlockFile(LOG, case_wire()))
 
 
 @pytest.fixture
 def snapshots(tmp_path: Path, result: Result) -> list[Path]:
-    """Snapshots of every 20 blocks, the oldest first."""
+    """Snapshots that a replay has saved every 20 blocks, oldest first."""
     result.of(snapshots=tmp_path / "snapshots", every=20)
     return paths(tmp_path / "snapshots", SystemDisk())[::-1]
 
@@ -80,7 +80,7 @@ def test_a_replay_from_a_snapshot_leads_to_the_same_state(
     for path in snapshots:
         assert result.of(start=path) == whole
     assert f"{LAST - 80} blocks" in result.printed
-    # The blocks after the snapshot are all that is needed, in any form.
+    # Only the blocks after the snapshot are needed, in any format.
     (tmp_path / "after").write_bytes(json_lines(case_wire(), blocks[80:]))
     assert result.of(tmp_path / "after", start=snapshots[-1]) == whole
     with fails(NodeError):
@@ -138,7 +138,7 @@ def test_a_replay_fills_the_data_folder(tmp_path: Path, result: Result, blocks: 
     half = result.of(data=data, every=10, until=BlockPoint(70))
     assert result.of(data, until=BlockPoint(70)) == half
     assert [block_of(path) for path in paths(data / "snapshots", SystemDisk())] == [49, 40, 30]
-    # It goes on from there, and has read nothing twice.
+    # The next replay continues there, and adds no block twice.
     whole = result.of(data=data, every=10)
     assert whole == result.of()
     result.of(data=data)
@@ -176,7 +176,7 @@ def test_a_signal_ends_a_replay_that_waits_for_blocks() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        # More than the pipe holds, so that the replay has read when all is written: signals are watched before.
+        # More than the pipe's buffer. When all of it is written, the replay is reading, and so handles signals already.
         fcntl.fcntl(process.stdin, fcntl.F_SETPIPE_SZ, 4096)
         process.stdin.write(LOG.read_bytes()[: 3 * 4096])
         process.stdin.flush()

@@ -1,4 +1,4 @@
-"""The address of a node: syntax, host names, and local rights."""
+"""Listen addresses: syntax, host names, and whether clients have local rights."""
 
 import socket
 from typing import Any
@@ -16,7 +16,7 @@ BOTH = ("127.0.0.1", "::1")
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str, ...]]:
-    """Resolvable host names with their addresses."""
+    """The host names that can be resolved in the test, with their addresses."""
     known = {"localhost": BOTH, "node.lan": ("192.0.2.7",), "mine": ("127.0.1.1",), "half": ("::1", "192.0.2.7"), "db_1": ("::1",)}
 
     def getaddrinfo(name: str, *_others: Any, **_more: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The clock of a chain: it follows the machine, can run ahead, and never goes back."""
+"""The clock of a chain: it follows the machine's clock, can be ahead of it, and never goes back."""
 
 import pytest
 
@@ -9,7 +9,7 @@ HOUR = 3_600_000
 
 
 class Machine:
-    """A machine whose clock is set by hand."""
+    """A machine whose clock the test sets."""
 
     def __init__(self) -> None:
         self.now, self.passed = 100 * HOUR, 0
@@ -26,7 +26,7 @@ class Machine:
 
 
 def clock_of(machine: Machine, start_ms: int | None = None) -> ChainClock:
-    """A chain's clock on a machine."""
+    """Return a chain's clock that is based on the machine's clock."""
     return ChainClock(machine.clock, start_ms, machine.steady)
 
 
@@ -62,7 +62,7 @@ def test_a_corrected_machine_clock_adds_only_the_excess(beyond: int) -> None:
         for _ in range(3):
             machine.wait(2999)
             clock.advance_to(clock())  # a block
-        assert clock() == start + HOUR + 3 * 2999 - 2999  # the first one found out
+        assert clock() == start + HOUR + 3 * 2999 - 2999  # the first reading revealed the jump
         assert (clock.behind_ms, clock.ahead_ms) == (5 * HOUR - 2999, 6 * HOUR - 2999)
         machine.now += 5 * HOUR + beyond
         machine.wait(2999)

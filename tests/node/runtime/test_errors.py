@@ -1,4 +1,4 @@
-"""Exit statuses are a public interface: scripts rely on the numbers, and the documentation lists them."""
+"""Exit statuses are a public interface: scripts rely on the numbers, and the documentation must list them."""
 
 import re
 

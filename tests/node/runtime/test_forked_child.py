@@ -1,4 +1,4 @@
-"""Forked children: results, failures, and closed sockets."""
+"""Forked children: their results and failures, and the sockets that they close."""
 
 import os
 import signal
@@ -82,7 +82,7 @@ async def test_a_signal_to_the_group_does_not_end_the_child(tmp_path: Path) -> N
 
 
 async def test_sockets_of_the_parent_are_closed_in_the_child() -> None:
-    """Otherwise the port of a killed node stays in use until its child has saved."""
+    """If the child kept the sockets open, the port of a killed node would stay in use until its child has saved a snapshot."""
     listening = socket.create_server(("127.0.0.1", 0))
     number = listening.fileno()
 

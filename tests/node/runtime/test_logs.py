@@ -1,4 +1,4 @@
-"""Log lines: rate limit, escaping, and non-blocking writes."""
+"""Log lines: the rate limit, escaping, and writes that don't block."""
 
 import fcntl
 import json
@@ -31,7 +31,7 @@ except ZeroDivisionError:
 
 
 def written(level: str = "info", terminal: bool = False) -> str:
-    """The stderr of a process that logs."""
+    """Run a process that logs, and return its stderr."""
     reading, writing = pty.openpty() if terminal else os.pipe()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "NO_COLOR": ""}
     process = subprocess.Popen([sys.executable, "-c", WRITER.format(level=level)], stderr=writing, env=environment)

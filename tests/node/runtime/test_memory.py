@@ -1,4 +1,4 @@
-"""How often garbage is collected."""
+"""The frequency of garbage collections."""
 
 import gc
 import time

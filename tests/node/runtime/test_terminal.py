@@ -1,4 +1,4 @@
-"""The log on a terminal: one line per block or refusal, a counter of empty blocks, and escaping."""
+"""The log on a terminal: one line per block or refusal, a line that counts empty blocks, and escaping."""
 
 import logging
 import re
@@ -22,7 +22,7 @@ REFUSED: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def front(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal that is in front, whose lines are updated at once."""
+    """Run the test as if the program were in the terminal's foreground, and without pauses between updates."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(terminal, "is_in_front", lambda: True)
@@ -30,14 +30,14 @@ def front(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def line(event: str, level: int = logging.INFO, **values: Any) -> logging.LogRecord:
-    """A line of the log."""
+    """Return a log record."""
     record = logging.LogRecord("coind.x", level, "", 0, event, (), None)
     record.values = values
     return record
 
 
 def screen(writer: Terminal, *records: logging.LogRecord) -> list[str]:
-    """The screen after some log lines, without times and colours."""
+    """Return what a terminal shows after these log records, without times and colours."""
     text = re.sub(r"\x1b\[\d*m", "", "".join(map(writer.format, records)) + writer.end())
     rows = [row.rpartition("\r\x1b[K")[2] for row in text.split("\n")]
     assert rows.pop() == ""

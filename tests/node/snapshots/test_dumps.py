@@ -1,4 +1,4 @@
-"""Dumps: loading restores the dumped chain, dumping again gives the same bytes, and damage changes nothing."""
+"""Dumps: loading one restores the dumped chain, dumping again gives the same bytes, and a damaged dump changes nothing."""
 
 import subprocess
 import sys
@@ -38,17 +38,17 @@ DISK = SystemDisk()
 
 
 def load(chain: Chain, path: Path, disk: SystemDisk) -> bytes:
-    """The extra data of a loaded dump."""
+    """Load a dump, and return the extra data in it."""
     return dumps.load(chain, path, disk, bytes)
 
 
 def fresh(spec: str = "dev", plugins: tuple[str, ...] = tuple(PLUGINS)) -> Chain:
-    """A chain at genesis, with all plugins."""
+    """Return a chain at genesis, by default with all plugins."""
     return Chain(new_state(load_spec(spec), lambda state: enable(state, plugins)))
 
 
 def lived(blocks: int = 30) -> Chain:
-    """A chain with edits, blocks, and transactions that wait, one of an impersonated account."""
+    """Return a chain that has blocks, state edits and pending transactions, one of which is from an impersonated account."""
     chain = fresh()
     for i in range(blocks):
         chain.push_transaction(transfer(chain, str(i)))
@@ -67,12 +67,12 @@ def lived(blocks: int = 30) -> Chain:
 
 
 def reversible_edits(chain: Chain) -> dict[bytes, Any]:
-    """The edits of blocks that can be undone; a dump has no others."""
+    """Return the state edits of blocks that can be undone. A dump contains no others."""
     return {block_id: edits for block_id, edits in chain.sidecars.edits.items() if block_number(block_id) > chain.irreversible}
 
 
 def same(one: Chain, other: Chain) -> None:
-    """Assert that two chains are equal, except for how their blocks arrived."""
+    """Assert that two chains are equal, except for data that depends on how they received their blocks."""
     own = {"here", "marks", "journal", "main branch", "blocks", "branches", "refused", "waiting", "edits"}
     first, second = ({name: value for name, value in all_of(chain).items() if name not in own} for chain in (one, other))
     assert first == second
@@ -105,7 +105,7 @@ def test_a_dump_is_loaded_by_another_chain(blocks: int, tmp_path: Path) -> None:
     assert [block.number for block in change.applied] == list(range(1, blocks + 1))
     dump(other, tmp_path / "b", DISK, b"the clock")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    # Both go on alike, undoing included.
+    # Both chains continue in the same way, including undone blocks.
     for each in (chain, other):
         make_block(each)
         validate_invariants(each.state)
@@ -162,7 +162,7 @@ def test_a_dump_holds_transactions_of_popped_blocks(tmp_path: Path) -> None:
 
 
 def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
-    """Sets of strings have another order there."""
+    """In another process, sets of strings are iterated in another order."""
     dump(lived(), tmp_path / "a", DISK)
     script = (
         "import sys; from pathlib import Path; from tests.node.snapshots.test_dumps import DISK, dump, fresh, load\n"

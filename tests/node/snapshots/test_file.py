@@ -1,4 +1,4 @@
-"""Snapshot files: digests cover every byte, and unusable files are refused with a reason."""
+"""Snapshot files: their digests cover every byte, and the error for an unusable file gives the reason."""
 
 import random
 from pathlib import Path
@@ -29,7 +29,7 @@ def fresh(plugins: tuple[str, ...] = ("tags", "account_history"), spec: str = "d
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A snapshot of a chain dev with two plugins."""
+    """A snapshot file of a chain dev with two plugins."""
     chain = fresh()
     for _ in range(30):
         make_block(chain)
@@ -46,7 +46,7 @@ def test_a_snapshot_is_loaded(path: Path) -> None:
 
 
 def checked(path: Path) -> None:
-    """Check every byte of a file."""
+    """Open a snapshot file and check every byte of it."""
     opened = Snapshot(path, DISK)
     try:
         opened.check()
@@ -87,7 +87,7 @@ def test_swapped_pages_are_found(path: Path, tmp_path: Path) -> None:
 
 
 def rewritten(path: Path, target: Path, start: bytes = b"", **changes: object) -> Path:
-    """The same file with a changed index or start, and matching digests."""
+    """Copy a snapshot file with changes in its index or its first bytes, and adapt the digests."""
     opened = Snapshot(path, DISK)
     data = path.read_bytes()
     opened.close()
@@ -149,7 +149,7 @@ def test_a_missing_file_or_folder_is_an_error(tmp_path: Path, name: str) -> None
 
 
 def test_a_section_of_an_impossible_size_is_refused(tmp_path: Path, path: Path) -> None:
-    """Its digests match, as an attacker would make them."""
+    """The digests of the section are valid, because an attacker can compute them too."""
     target = tmp_path / "bomb"
     opened = DISK.open(target, create=True)
     writer = SnapshotWriter(opened)
@@ -170,7 +170,7 @@ def test_a_section_of_an_impossible_size_is_refused(tmp_path: Path, path: Path) 
 def test_a_frame_of_the_wrong_size_is_not_decompressed(
     tmp_path: Path, path: Path, declared: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A few bytes of zstd can declare gigabytes, which would be allocated."""
+    """A zstd frame of a few bytes can declare a size of gigabytes, and the library would allocate that memory."""
     packer = zstandard.ZstdCompressor(write_content_size=True).compressobj(size=declared or -1)
     bomb = packer.compress(bytes(1 << 20)) + (b"" if declared else packer.flush())
     bomb += packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) if declared else b""
@@ -187,7 +187,7 @@ def test_a_frame_of_the_wrong_size_is_not_decompressed(
 
 
 def test_the_decompressed_size_of_a_file_is_bounded(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many allowed chunks of zeros compress gigabytes into kilobytes."""
+    """A file of kilobytes can contain many chunks of zeros, each of an allowed size, that unpack to gigabytes."""
 
     def written(name: str) -> Snapshot:
         opened = DISK.open(tmp_path / name, create=True)

@@ -1,4 +1,4 @@
-"""The folder of snapshots: selection, set-aside files, full disks and interrupted saves."""
+"""The folder of snapshots: the choice of a snapshot, corrupt ones that are renamed, full disks and interrupted saves."""
 
 import errno
 import os
@@ -30,7 +30,7 @@ def grown(count: int) -> Chain:
 
 
 def older_of(chain: Chain) -> Older:
-    """The blocks of a chain, as a block log gives them."""
+    """Return a function that finds blocks of a chain by number, like one that reads a block log."""
     pack = chain.state.wire.pack_block
 
     def older(number: int) -> bytes | None:
@@ -41,7 +41,7 @@ def older_of(chain: Chain) -> Older:
 
 
 def saved(folder: Path, *counts: int) -> list[Path]:
-    """Snapshots of one chain at several heights."""
+    """Save snapshots of a chain after different numbers of blocks, and return their paths."""
     return [save(grown(count), folder, DISK) for count in counts]
 
 

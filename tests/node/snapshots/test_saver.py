@@ -1,4 +1,4 @@
-"""Starts from snapshots, and saves while running and at shutdown."""
+"""Starts from snapshots, and saving of snapshots while a node runs and at its shutdown."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def saver_of(chain: Chain, data: Path, every: int = 1000) -> SnapshotSaver:
 
 
 async def started(data: Path) -> Chain:
-    """The chain of a node that has started in a folder, and is closed again."""
+    """Start a node in a folder and close it. Return its chain."""
     begun = site(data)
     folder = DataFolder(data, DEV, begun.chain.state.wire)
     try:
@@ -46,7 +46,7 @@ async def started(data: Path) -> Chain:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A folder with 40 blocks, some with a transfer."""
+    """A data folder with 40 blocks, some of which contain a transfer."""
     begun = site(tmp_path)
     folder = DataFolder(tmp_path, DEV, begun.chain.state.wire)
     for number in range(40):
@@ -69,7 +69,7 @@ async def test_a_start_from_a_snapshot_equals_a_replay(data: Path) -> None:
     again = await started(data)
     assert again.started_at > 0
     assert whole(again) == before
-    # Once more, now from a snapshot of a chain that came from one.
+    # Again, from a snapshot of a chain that itself started from a snapshot.
     make_block(again)
     saver_of(again, data).save_at_stop()
     assert len(paths(folder_of(data), DISK)) >= 1
@@ -89,7 +89,7 @@ async def test_a_start_survives_corrupt_snapshots(data: Path) -> None:
 
 
 async def test_unverified_blocks_are_replayed(data: Path) -> None:
-    """Without the node's mark neither the log nor its snapshots are trusted."""
+    """Without the folder's `chain.json`, a node trusts neither the block log nor the snapshots."""
     replayed = await started(data)
     saver_of(replayed, data).save_at_stop()
     (data / "chain.json").unlink()
@@ -117,7 +117,7 @@ async def test_a_running_node_saves_periodically(data: Path) -> None:
         while not paths(folder_of(data), DISK):
             await trio.sleep(0.1)
         nursery.cancel_scope.cancel()
-    assert state_digest(chain.state) == digest  # the chain itself goes on where it was
+    assert state_digest(chain.state) == digest  # saving in a child doesn't change the chain
     make_block(chain)
     assert (await started(data)).started_at > 0
 

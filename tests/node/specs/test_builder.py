@@ -1,4 +1,4 @@
-"""Chain specs: the built-in chains, spelling, and errors of spec files."""
+"""Chain specs: the specs in `genesis/`, the spelling of names, and the errors for invalid spec files."""
 
 import hashlib
 from pathlib import Path
@@ -67,7 +67,7 @@ def test_the_genesis_supply_of_dev_adds_up() -> None:
     assert spec.genesis_supply == liquid + spec.genesis_vesting_fund
     assert spec.genesis_printed_sbd == sum(account.sbd for account in accounts)
     assert spec.genesis_vesting_shares == sum(account.vesting_shares for account in accounts)
-    # After the split of HF 1 a share costs what it costs on an empty chain: 1.000 COIN for 1.000000 VESTS.
+    # After the split in hardfork 1, the price of VESTS is that of an empty chain: 1.000 COIN for 1.000000 VESTS.
     assert spec.genesis_vesting_shares * constants.VESTING_SPLIT == spec.genesis_vesting_fund * constants.VESTS_PER_COIN_SATOSHI
 
 
@@ -347,7 +347,7 @@ def test_options_that_a_chain_does_not_support_are_refused(chain: str, options: 
 
 def test_a_folder_of_another_genesis_is_refused() -> None:
     dev = load_spec("dev")
-    # Specs had no further witnesses once: folders of then are still of the same chain.
+    # Older versions had no additional witnesses in specs. Their data folders must still match the same spec.
     assert mark_of(dev).genesis.startswith("448cbd450796")
     marks = {mark_of(spec).genesis for spec in (dev, with_witnesses(dev, 2), with_accounts(dev, 11))}
     assert len(marks) == 3

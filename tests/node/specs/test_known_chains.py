@@ -1,4 +1,4 @@
-"""The chains known to explanations: those of genesis/ and public ones."""
+"""The chains that explanations of refusals can name: those in `genesis/` and public ones."""
 
 from node.specs.builder import load_spec, spec_names
 from node.specs.known_chains import known_chains

@@ -1,4 +1,4 @@
-"""Opening of block files. Replays test their contents."""
+"""Opening of block files. The tests of replays check their contents."""
 
 import gzip
 import os
@@ -29,7 +29,7 @@ def test_a_file_that_is_refused_is_closed(tmp_path: Path, content: bytes) -> Non
 def test_a_block_much_larger_than_its_file_is_refused(tmp_path: Path, start: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blockfile, "UNPACKED_FREE", 0)
     file = tmp_path / "blocks"
-    # No block: it would have more transactions than there are bytes.
+    # Not a block: its number of transactions exceeds its bytes.
     file.write_bytes(gzip.compress(start + b"\xff" * (1 << 25)))
     blocks = BlockFile(file, dev_chain().state.wire)
     tracemalloc.start()

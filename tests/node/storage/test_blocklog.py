@@ -1,4 +1,4 @@
-"""Block logs: the reference's format, all input formats, repair of torn writes, and data folders."""
+"""Block logs: the reference's format, all formats that can be read, repair of torn writes, and data folders."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tests.helpers.nodes import DEV, case_log, case_wire, empty_blocks, json_lin
 
 
 def written(folder: Path, wire: Wire, blocks: list[SignedBlock]) -> bytes:
-    """Write a block log; returns the bytes of the file."""
+    """Write blocks to the block log of a folder. Return the bytes of the file."""
     log = BlockLog(folder, wire)
     for block in blocks:
         log.append(block)
@@ -25,12 +25,12 @@ def written(folder: Path, wire: Wire, blocks: list[SignedBlock]) -> bytes:
 
 
 def full(_file: object, _data: object, _start: int) -> None:
-    """A write to a disk that is full."""
+    """Fail like a write to a full disk."""
     raise OSError(28, "No space left on device")
 
 
 def read(path: Path, wire: Wire, first: int = 1) -> list[bytes]:
-    """The ids of all blocks in a file."""
+    """Return the ids of the blocks in a file, from number `first` on."""
     blocks = BlockFile(path, wire, first)
     ids = [block.id for block in blocks]
     blocks.close()
@@ -254,7 +254,7 @@ def test_a_folder_belongs_to_one_node(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path, DEV, wire)
     with fails(NodeError):
         DataFolder(tmp_path, DEV, wire)
-    (tmp_path / "lock").write_text("")  # as it is for a moment after the lock
+    (tmp_path / "lock").write_text("")  # the content of the file shortly after it was locked
     with fails(NodeError):
         DataFolder(tmp_path, DEV, wire)
     folder.close()

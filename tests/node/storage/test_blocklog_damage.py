@@ -1,4 +1,4 @@
-"""Damage detected at a start: damaged or missing blocks, foreign files, repair and refusals."""
+"""Damage that a start detects: changed and missing blocks, and files from another folder. Also tests repairs and their refusals."""
 
 import errno
 import json
@@ -19,18 +19,18 @@ from tests.helpers.nodes import DEV, dev_chain, empty_blocks, make_block
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 
 COUNT = 20
-SIZE = 129  # bytes of the frame of an empty block
+SIZE = 129  # size in bytes of an empty block's frame
 
 
 @pytest.fixture(scope="module")
 def made() -> tuple[Wire, list[SignedBlock]]:
-    """A wire format and blocks."""
+    """A wire format, and blocks in it."""
     return empty_blocks(COUNT)
 
 
 @pytest.fixture
 def folder(tmp_path: Path, made: tuple[Wire, list[SignedBlock]]) -> Path:
-    """A folder with blocks, closed gracefully."""
+    """A data folder with blocks, which a node has closed gracefully."""
     wire, blocks = made
     data = DataFolder(tmp_path / "data", DEV, wire)
     for block in blocks:
@@ -40,14 +40,14 @@ def folder(tmp_path: Path, made: tuple[Wire, list[SignedBlock]]) -> Path:
 
 
 def change(path: Path, at: int) -> None:
-    """Flip a bit."""
+    """Flip a bit of the byte at position `at` in a file."""
     data = bytearray(path.read_bytes())
     data[at] ^= 1
     path.write_bytes(data)
 
 
 def refusal(folder: Path, wire: Wire) -> str:
-    """The refusal of a start from a folder, which leaves the log unchanged."""
+    """Open a folder that is refused. Return the error message, and assert that the log is unchanged."""
     before = (folder / "block_log").read_bytes()
     with pytest.raises(NodeError) as refused:
         DataFolder(folder, DEV, wire)
@@ -56,7 +56,7 @@ def refusal(folder: Path, wire: Wire) -> str:
 
 
 def make_former(folder: Path) -> None:
-    """Downgrade a folder to the previous version: without checksums and sync mark."""
+    """Change a folder into one of the previous version, which has no checksums and no sync mark."""
     (folder / "block_log.head").unlink()
     (folder / "block_log.sums").unlink()
     mark = json.loads((folder / "chain.json").read_text())
@@ -216,7 +216,7 @@ def test_a_removed_log_is_detected_and_rescued(tmp_path: Path, made: tuple[Wire,
 
 
 def branches(old_count: int, new_count: int) -> tuple[list[SignedBlock], list[SignedBlock]]:
-    """Two branches after four common blocks: the first with them, the second without."""
+    """Return two branches that follow four common blocks. Only the first of the returned lists includes the common blocks."""
     one, other = dev_chain(), dev_chain()
     old = [make_block(one) for _ in range(4 + old_count)]
     for block in old[:4]:
@@ -293,7 +293,7 @@ def test_closing_does_not_repeat_a_failed_sync(made: tuple[Wire, list[SignedBloc
     synced = disk.syncs
     data.close()
     assert disk.syncs == synced
-    # The block was written, and nothing has vouched for it.
+    # The block was written, but no sync or mark guarantees that it survives.
     assert len(DataFolder(Path("/data"), DEV, made[0], disk.crash()).log) <= 1
 
 
@@ -362,10 +362,10 @@ def test_a_plain_repair_does_not_give_up_a_cut_log_without_its_mark(folder: Path
 
 
 class ReadOnlyDisk(SystemDisk):
-    """A disk that can only be read."""
+    """A disk that refuses all writes."""
 
     def open(self, path: Path, *, create: bool = False) -> SystemFile:
-        """Refuse."""
+        """Refuse to open a file for writing."""
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
 
 

@@ -1,4 +1,4 @@
-"""The disk: system and simulated disk behave alike; what survives on the simulated one."""
+"""The system's disk and the simulated disk behave alike. Also tests what survives a power loss on the simulated disk."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ FOLDER = Path("/data")
 
 @pytest.fixture(params=["system", "simulated"])
 def disk(request: pytest.FixtureRequest) -> Disk:
-    """Each of the two disks."""
+    """The system's disk, then the simulated disk."""
     return SystemDisk() if request.param == "system" else SimulatedDisk(1)
 
 
@@ -98,7 +98,7 @@ def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
 
 
 def test_symbolic_links_are_not_written_through(tmp_path: Path) -> None:
-    """Anyone with write access to the folder could have created the link."""
+    """Anyone who can write to the folder could have created the link."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     for name, leads_to in (("link", victim), ("dangling", tmp_path / "new")):
@@ -131,7 +131,7 @@ def test_the_boot_id_is_stable() -> None:
 
 
 def written(seed: int) -> SimulatedDisk:
-    """A disk with a file of 2,000 synced bytes, to which 2,000 others have been added and not synced."""
+    """Return a disk with a file of 2,000 synced bytes, followed by 2,000 bytes that are not synced."""
     disk = SimulatedDisk(seed)
     disk.make_folder(FOLDER)
     file = disk.open(FOLDER / "file", create=True)

@@ -1,4 +1,4 @@
-"""The file of state edits in a data folder: reading back, torn ends, and damage."""
+"""The file of state edits in a data folder: writing and reading, torn ends, and damage."""
 
 from pathlib import Path
 
@@ -109,7 +109,7 @@ def test_an_invalid_line_is_an_error(tmp_path: Path, line: bytes) -> None:
 
 
 def test_every_flipped_bit_is_detected(tmp_path: Path) -> None:
-    """All lines except the last, in which damage at the end looks like a torn write."""
+    """The last line is not tested, because damage at its end looks like a torn write."""
     written(tmp_path).append(BLOCK, EDITS[1][1])
     path = tmp_path / EDITS_NAME
     whole = path.read_bytes()
@@ -142,7 +142,7 @@ def test_a_missing_file_is_detected(tmp_path: Path) -> None:
 
 
 def test_damage_is_cut_off_after_a_copy(tmp_path: Path) -> None:
-    """As `bin/coind blocks repair --accept-loss` does."""
+    """`bin/coind blocks repair --accept-loss` makes the same repair."""
     written(tmp_path).close()
     path = tmp_path / EDITS_NAME
     assert cut_damage(tmp_path, TAG, SystemDisk()) == ""

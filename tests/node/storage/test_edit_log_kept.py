@@ -1,5 +1,6 @@
-"""Dev chains in a data folder, with edits, savepoints and popped blocks, killed or cut off at random. After a restart finished steps are
-there with the same state; the interrupted step is done or not.
+"""Dev chains in a data folder, with state edits, savepoints and popped blocks, which lose their process or their power at random moments.
+After a restart, all finished steps are present and the state is the same. The interrupted step has either happened completely or not at
+all.
 """
 
 import random
@@ -35,7 +36,7 @@ Seen = tuple[bytes, str, dict[str, bytes], dict[bytes, Any]]
 
 
 class Driven:
-    """A dev chain in a data folder, like in a node, without its tasks."""
+    """A dev chain in a data folder, connected to it as in a node, but without the node's tasks."""
 
     def __init__(self, disk: SimulatedDisk, plugins: tuple[str, ...] = DEV.plugins) -> None:
         self.disk = disk
@@ -56,13 +57,13 @@ class Driven:
         self.context.clock.advance_to(self.chain.state.head_time * 1000)
 
     async def load(self) -> None:
-        """Load the folder, as a node does."""
+        """Load the data folder in the same way as a node."""
         loaded = await load(self.context, self.folder)
         if loaded is not None:
             loaded.finish()
 
     def seen(self) -> Seen:
-        """The head and all data without pending transactions and edits of other branches, which a start forgets."""
+        """Return the head and the data that a restart restores: all except pending transactions and the state edits of other branches."""
         chain = self.chain
         now = chain.savepoint()
         chain.clear_pending()
@@ -73,14 +74,14 @@ class Driven:
         return found
 
     def stop(self) -> None:
-        """Shut down gracefully, with a snapshot."""
+        """Shut down gracefully, and save a snapshot."""
         self.folder.log.sync()
         self.saver.save_at_stop()
         self.folder.close()
 
 
 class Story:
-    """Random steps of a dev chain."""
+    """A random sequence of steps of a dev chain, with restarts in between."""
 
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(seed)
@@ -89,7 +90,7 @@ class Story:
         self.kinds: Counter[str] = Counter()
 
     def edit(self) -> StateEdit:
-        """Draw an edit."""
+        """Return a random state edit."""
         draw = self.draw
         name, amount = draw.choice(("alice", "bob", "carol")), draw.randrange(10**9)
         key = bytes([2, *[draw.randrange(1, 100)] * 32])
@@ -104,7 +105,7 @@ class Story:
         )
 
     def step(self) -> None:
-        """Do a random step that a client can request."""
+        """Make a random change that a client can request."""
         devchain, chain, draw = self.driven.devchain, self.driven.chain, self.draw
         todo: dict[str, Callable[[], object]] = {
             "mine": lambda: list(devchain.mine(draw.choice((1, 1, 2, 25)))),
@@ -134,7 +135,7 @@ class Story:
         chain.push_transaction(chain.state.wire.seal(trx))
 
     def send_block(self) -> None:
-        """Push a branch longer than the one it replaces, like another node."""
+        """Push a branch that is longer than the one it replaces, as another node could."""
         chain = self.driven.chain
         if chain.main_branch.poppable < 3:
             return
@@ -145,7 +146,7 @@ class Story:
             chain.push_block(block)
 
     def end(self) -> None:
-        """Stop, kill or power off the chain, perhaps within a step; then start it and compare."""
+        """Stop the chain, kill it or cut its power, possibly in the middle of a step. Then start it again, and compare the states."""
         how = self.draw.choice(("stop", "kill", "cut", "kill in a step", "cut in a step"))
         self.kinds[how] += 1
         driven = self.driven
@@ -165,9 +166,10 @@ class Story:
         self.disk = self.disk.crash() if how.startswith("cut") else self.disk.kill()
         self.driven = Driven(self.disk)
         after = self.driven.seen()
-        # What was under way may have been done.
+        # An interrupted step can have happened.
         if not how.endswith("step") or (after[0], after[3]) == (before[0], before[3]):
-            # Edits that can't be undone any more are forgotten; after a restart fewer blocks may be irreversible than before.
+            # Edits (index 3) are not compared: those of irreversible blocks are dropped, and after a restart fewer blocks can be
+            # irreversible.
             assert after[:3] == before[:3], how
 
 

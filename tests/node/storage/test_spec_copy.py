@@ -1,4 +1,6 @@
-"""The copy of the spec in a data folder: refusals, also of snapshots, name differences to it."""
+"""The copy of the spec in a data folder. When a folder or a snapshot is refused, the error names the differences between the copy and the
+new spec.
+"""
 
 import time
 from pathlib import Path
@@ -120,7 +122,7 @@ def test_a_snapshot_of_another_spec_is_incompatible(tmp_path: Path) -> None:
     ],
 )
 def test_a_forged_copy_is_unknown(forged: bytes, tmp_path: Path) -> None:
-    """Its digest matches, because the mark is forged too."""
+    """The digest of the forged copy matches, because `chain.json` is forged too."""
     opened(tmp_path, DEV)
     (tmp_path / SPEC_NAME).write_bytes(forged)
     made_up = replace(mark_of(DEV), genesis=digest_of(forged))
@@ -130,7 +132,7 @@ def test_a_forged_copy_is_unknown(forged: bytes, tmp_path: Path) -> None:
 
 
 def test_names_of_a_forged_copy_are_shortened_and_cheap() -> None:
-    """Comparing each name with all others took hours."""
+    """Comparing each name with all others would take hours."""
     long = b'{"' + b"0" * 100_000 + b'":1}'
     assert len(difference(long, digest_of(long), DEV)) < 1000
     many = b"{" + b",".join(b'"0%d":1' % number for number in range(100_000)) + b"}"

@@ -1,4 +1,4 @@
-"""A part of the attacks of `bin/test attack` on the file layer: power losses, kills, failing disks, damaged files."""
+"""Some of the attacks on the files that `bin/test attack` runs: power losses, kills, failing disks and damaged files."""
 
 from tests.attack import damage, power
 
@@ -21,7 +21,7 @@ def test_damaged_files() -> None:
 
 
 def test_two_damages_with_equal_checksums() -> None:
-    # Two bytes exchanged at a distance at which a CRC-32 of CRC-32s stays the same.
+    # Equal changes of two bytes, at a distance at which a CRC-32 of CRC-32 checksums doesn't change.
     assert damage.run(1, 570872458) == {"refused": 1}
 
 

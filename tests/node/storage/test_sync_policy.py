@@ -1,4 +1,4 @@
-"""When blocks are synced, and which replies wait for it."""
+"""The times at which blocks are synced, and the replies that wait for a sync."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ FOLDER = Path("/data")
 
 
 class SlowDisk:
-    """Runs syncs when the test allows it."""
+    """Counts syncs, and delays them until the test allows them, like a slow disk."""
 
     def __init__(self) -> None:
         self.syncs = 0
@@ -35,7 +35,7 @@ class SlowDisk:
 
 
 def log_on(disk: SimulatedDisk) -> BlockLog:
-    """A new log on a disk."""
+    """Return a new block log on a disk."""
     disk.make_folder(FOLDER)
     return BlockLog(FOLDER, dev_chain().state.wire, disk)
 
@@ -69,7 +69,7 @@ async def test_a_reply_waits_for_the_sync_while_others_run(nursery: trio.Nursery
         assert (chain.state.props.head_block_number, answered) == (count, [])
     slow.turn.set()
     await trio.testing.wait_all_tasks_blocked()
-    # When its turn came, the first sync found all three.
+    # When the first sync began, all three blocks were written.
     assert (sorted(answered), slow.syncs, log.is_synced) == ([1, 2, 3], 1, True)
 
 
@@ -92,7 +92,7 @@ async def test_blocks_of_one_call_share_a_sync(nursery: trio.Nursery) -> None:
 
 
 async def test_periodic_and_disabled_syncs(nursery: trio.Nursery, autojump_clock: trio.testing.MockClock) -> None:
-    # A thread would need time of its own, which the clock jumps over.
+    # No real thread: the mock clock would jump over the time that it takes.
     slow = SlowDisk()
     slow.turn.set()
     for policy, synced in ((SyncPolicy(5), True), (SyncPolicy(None), False)):

@@ -1,4 +1,4 @@
-"""Every command of `coind dev`: the method and the parameters that it sends, and what it prints of the result."""
+"""Every command of `coind dev`: the method and the parameters that it sends, and the output for a result."""
 
 import json
 from collections.abc import Iterator

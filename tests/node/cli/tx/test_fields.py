@@ -1,4 +1,4 @@
-"""Every verb of `coind tx` and its fields: an operation that is written as arguments comes back as the same operation."""
+"""Every command of `coind tx` and its fields. An operation that is written as command line arguments is parsed to an equal operation."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ TOKENS = (Asset(2_000_000, VESTS), Asset(15, 10_000_000 << 5 | 0x10 | 1))
 
 
 def read(*words: str) -> Operation:
-    """The operation of a verb with arguments, read by the command line itself."""
+    """Run a command line of `coind tx`, and return the operation that it would send."""
     found: list[Operation] = []
 
     def noted(make: Any, options: SendOptions) -> int:
@@ -45,7 +45,7 @@ def read(*words: str) -> Operation:
 
 
 def written(operation: Operation) -> list[str]:
-    """The arguments of an operation, its defaults left out."""
+    """Return the command line arguments for an operation. Fields that have their default value are left out."""
     fields = {field.name: field for field in wire_fields(type(operation))}
     positions, options = [], []
     for argument in arguments(type(operation)):
@@ -61,7 +61,7 @@ def written(operation: Operation) -> list[str]:
 
 
 def text_of(kind: Any, value: Any, codecs: Codecs) -> str:
-    """A value as it is written on the command line."""
+    """Return a field's value as text for the command line."""
     inner = kind.element if isinstance(kind, Maybe) else kind
     if isinstance(inner, Many) and not is_nested(inner.element):
         return json.dumps([text_of(inner.element, item, codecs) for item in value])
@@ -72,7 +72,7 @@ def text_of(kind: Any, value: Any, codecs: Codecs) -> str:
 
 
 def has_token(kind: Any, value: Any) -> bool:
-    """Whether a value has a symbol that the condenser can't write."""
+    """Whether a value contains a token symbol, which the condenser's form can't represent."""
     if isinstance(kind, AssetKind):
         return is_smt(value.symbol)
     return isinstance(kind, PriceKind) and (is_smt(value.base.symbol) or is_smt(value.quote.symbol))
@@ -90,7 +90,7 @@ def test_random_operations_come_back(data: st.DataObject) -> None:
     cls = data.draw(st.sampled_from(REAL))
     operation = data.draw(Values(CODECS, "legacy").of(cls))
     words = written(operation)
-    # The shell gives no such words to a program.
+    # A shell can't pass a NUL to a program.
     assume(not any("\0" in word for word in words))
     assert read(*words) == operation
 

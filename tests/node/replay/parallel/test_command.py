@@ -1,4 +1,4 @@
-"""Verification by ranges: it reaches the state of a single replay, and finds errors in their range."""
+"""Verification by ranges: it reaches the same state as a single replay, and finds each error in the range that contains it."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ CHAIN = "steem-testnet"
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The snapshots of a whole replay."""
+    """A folder with the snapshots of a complete replay."""
     folder = tmp_path_factory.mktemp("whole") / "snapshots"
     replay_file(Settings(spec=SPEC, plugins=(), snapshot_every=40), Replay(source=LOG, snapshots=folder))
     return folder
@@ -37,7 +37,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(whole: Path, tmp_path: Path) -> Path:
-    """A copy of them."""
+    """A copy of the folder of snapshots, which the test can change."""
     made = tmp_path / "snapshots"
     made.mkdir()
     for path in whole.iterdir():
@@ -55,7 +55,7 @@ def test_ranges_lead_to_the_state_of_a_single_replay(folder: Path, capsys: pytes
 
 
 def forge(folder: Path, place: int) -> None:
-    """Change the state in a snapshot, with matching digests."""
+    """Change the state in a snapshot, and adapt the snapshot's digests to the change."""
     path = paths(folder, SystemDisk())[::-1][place]
     context = NodeContext(Settings(spec=SPEC, plugins=()))
     load(context.chain, path, SystemDisk()).finish()
@@ -67,7 +67,7 @@ def forge(folder: Path, place: int) -> None:
 
 
 def outcomes(folder: Path, source: Path = LOG) -> list[RangeResult]:
-    """The result of each range, computed in this process."""
+    """Verify all ranges in this process, and return their results."""
     return [verify_range(part, lambda number: None) for part in ranges_of(source, CHAIN, folder, is_trusted=False)]
 
 
@@ -140,7 +140,7 @@ def test_a_signal_ends_all_processes(folder: Path, monkeypatch: pytest.MonkeyPat
 
 
 class Killer(RangeProgress):
-    """Kills the process of the first range the first `times` times that it starts."""
+    """Kills the first range's process each of the first `times` times that it starts."""
 
     def __init__(self, ranges: list[Range], times: int) -> None:
         super().__init__(ranges)

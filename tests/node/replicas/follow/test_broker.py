@@ -1,4 +1,4 @@
-"""Blocks from a broker's child process, which is replaced by a short script here."""
+"""The source of blocks from a broker. A short script replaces the child process that reads the broker."""
 
 import sys
 from collections.abc import Callable
@@ -25,14 +25,14 @@ START = SyncPosition(0, 1, "")
 
 
 def about(spec: ChainSpec = DEV) -> bytes:
-    """The first line of a reader."""
+    """Return the stream header that the child process writes first."""
     header = StreamHeader(name=spec.name, chain_id=spec.chain_id.hex(), genesis=genesis_fingerprint(spec), head=2)
     return encode_line(header) + b"\n"
 
 
 @pytest.fixture
 def says(monkeypatch: pytest.MonkeyPatch) -> Say:
-    """Return a function that makes the child write some bytes and end, or sleep."""
+    """A function that sets the bytes that the child process writes, and the time that it sleeps before it exits."""
 
     def say(data: bytes, seconds: float = 0) -> None:
         text = f"import sys, time; sys.stdout.buffer.write({data!r}); sys.stdout.flush(); time.sleep({seconds})"
@@ -43,7 +43,7 @@ def says(monkeypatch: pytest.MonkeyPatch) -> Say:
 
 
 async def what_comes(spec: ChainSpec = DEV) -> list[object]:
-    """All events of a source. Raises its error."""
+    """Read a source to its end, and return its events. Raises the error with which the source ends."""
     found: list[object] = []
     async for batch in BrokerSource(URL, spec).batches(START):
         found += batch

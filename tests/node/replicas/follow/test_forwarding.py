@@ -1,4 +1,4 @@
-"""Forwarding of broadcasts: followed node and replica limit clients separately."""
+"""Forwarding of broadcasts: the followed node and the replica limit each client separately."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,7 +23,7 @@ ONE, OTHER = Caller("10.0.0.1", "far"), Caller("2001:db8::/64", "far")
 
 
 class Site:
-    """A node, and a replica's processor."""
+    """A node, and the processor of a replica that follows it."""
 
     def __init__(self, world: PushClients) -> None:
         url = f"http://127.0.0.1:{world.port}"
@@ -34,7 +34,6 @@ class Site:
     async def _reached(self, number: int) -> None: ...
 
     def unsigned(self) -> SignedTransaction:
-        """An unsigned transaction."""
         trx = transfer(self.owner.chain)
         trx.signatures = ()
         return self.owner.chain.state.wire.seal(trx)
@@ -42,7 +41,7 @@ class Site:
 
 @asynccontextmanager
 async def site() -> AsyncIterator[Site]:
-    """A node and its replica."""
+    """A running node with a replica's processor."""
     async with pushing() as world:
         world.make(1)
         yield Site(world)

@@ -1,4 +1,4 @@
-"""A chain that follows another one by its packed stream always reaches the same state."""
+"""A chain that follows another chain through its packed stream always reaches the same state."""
 
 import random
 from collections import Counter
@@ -27,7 +27,7 @@ STEPS = 60
 
 
 class Pair:
-    """A chain that is driven by hand, one that follows it, and the stream between them."""
+    """A chain that the test changes, a replica that follows it, and the stream between them."""
 
     def __init__(self) -> None:
         self.owner, self.replica = new_site(is_producing=True), new_site()
@@ -37,7 +37,7 @@ class Pair:
         self.connect()
 
     def connect(self) -> None:
-        """Open a stream at the follower's head, like a restarted follower."""
+        """Open a stream that begins at the replica's head, as a replica does after a restart."""
         replica = self.replica
         self.applier = ReplicaApplier(replica.chain, reset=replica.devchain.reset)
         first = max(1, self.applier.next - 1)
@@ -51,16 +51,16 @@ class Pair:
         self.stream: BlockStream = self._context.__enter__()
 
     def is_same(self, number: int) -> bool:
-        """Whether both have the same block with a number."""
+        """Whether both chains have the same block with this number."""
         ours, theirs = self.replica.chain.block_by_number(number), self.chain.block_by_number(number)
         return not number or (ours is not None and theirs is not None and ours.id == theirs.id)
 
     def disconnect(self) -> None:
-        """End the stream."""
+        """Close the stream."""
         self._context.__exit__(None, None, None)
 
     def events(self) -> list[Event]:
-        """The events in the stream."""
+        """Return the events that are in the stream now."""
         found: list[Event] = []
         while piece := self.stream.piece():
             for line in piece.splitlines():
@@ -70,12 +70,12 @@ class Pair:
         return found
 
     def follow(self) -> None:
-        """Apply the events, and compare."""
+        """Apply the events in the stream to the replica, and compare the two chains."""
         self.applier.apply(*self.events())
         self.compare()
 
     def compare(self) -> None:
-        """Compare the two without pending transactions."""
+        """Assert that both chains have the same head and state, ignoring pending transactions."""
         mine, other = self.chain, self.replica.chain
         now = mine.savepoint()
         mine.clear_pending()
@@ -86,7 +86,7 @@ class Pair:
 
 @pytest.fixture
 def pair() -> Pair:
-    """A chain with its first blocks, and one that follows."""
+    """A chain with its first blocks, and a replica that follows it."""
     return Pair()
 
 
@@ -151,7 +151,7 @@ def test_random_changes_lead_to_the_same_state(pair: Pair, seed: int) -> None:
 
 
 def step(pair: Pair, draw: random.Random, kinds: Counter[str]) -> str:
-    """Change the followed chain at random, and return the kind of change."""
+    """Make a random change to the followed chain, and return the kind of change."""
     chain, devchain = pair.chain, pair.devchain
 
     def broadcast() -> None:

@@ -1,4 +1,6 @@
-"""A replica against real and other nodes over HTTP: catching up, branches, nodes that end, other chains, and nodes that send anything."""
+"""A replica that follows other nodes over HTTP: catching up, fork switches, restarts of the node, nodes of other chains, and
+invalid data.
+"""
 
 import json
 from collections.abc import Callable
@@ -29,7 +31,7 @@ from tests.helpers.push import PushClients, pushing
 
 
 def url_of(world: PushClients) -> str:
-    """The address of a chain behind a server."""
+    """Return the address at which the server of a chain listens."""
     return f"http://127.0.0.1:{world.port}"
 
 
@@ -63,7 +65,7 @@ async def test_a_replica_reconnects() -> None:
 
 
 class Older:
-    """A chain as a node without streams shows it: block by block, in one group of methods or the other."""
+    """The methods of a node without streams, which returns blocks one by one or in ranges, through condenser_api or block_api."""
 
     def __init__(self, *, has_ranges: bool, is_condenser: bool) -> None:
         self.chain = dev_chain()
@@ -81,12 +83,12 @@ class Older:
             self.methods["block_api.get_block_range"] = self.range
 
     def block(self, number: int) -> Any:
-        """A block as it is shown."""
+        """Return a block as JSON, or None."""
         found = self.chain.block_by_number(number)
         return None if found is None else block_json(self.chain.state.wire, found, legacy=self.is_condenser)
 
     def range(self, params: Any) -> Any:
-        """Some blocks."""
+        """Return the reply of `block_api.get_block_range`."""
         first = params["starting_block_num"]
         return {"blocks": [self.block(number) for number in range(first, first + params["count"])]}
 
@@ -109,7 +111,7 @@ async def test_blocks_are_polled_if_there_is_no_stream(monkeypatch: pytest.Monke
 
 
 def transfer_after(chain: Chain, count: int) -> Any:
-    """A transfer on a chain after some blocks."""
+    """Make `count` blocks, and return a transfer that refers to the last."""
     for _ in range(count):
         make_block(chain)
     return transfer(chain)
@@ -130,7 +132,7 @@ async def test_another_chain_is_refused_at_once() -> None:
 
 
 def greeted(*lines: bytes) -> bytes:
-    """The reply of a node of dev with these lines."""
+    """Return an HTTP reply of a dev node: the header of a packed stream, then these lines."""
     genesis = genesis_fingerprint(DEV)
     chain_id = DEV.chain_id.hex()
     header = StreamHeader(name="dev", chain_id=chain_id, genesis=genesis, head=9)
@@ -138,7 +140,7 @@ def greeted(*lines: bytes) -> bytes:
 
 
 def some_blocks() -> tuple[bytes, bytes]:
-    """The lines of two blocks."""
+    """Return two blocks as lines of a packed stream."""
     chain = dev_chain()
     one, two = (encode_line(new_block(chain, make_block(chain))) for _ in range(2))
     return one, two
@@ -245,7 +247,7 @@ async def test_invalid_positions_of_accepted_transactions_are_ignored() -> None:
 
 
 def dev_chain_with_blocks() -> Chain:
-    """A chain dev with a block."""
+    """Return a chain dev with one block."""
     chain = dev_chain()
     make_block(chain)
     return chain

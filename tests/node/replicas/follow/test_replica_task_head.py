@@ -1,4 +1,4 @@
-"""The health of a follower with an old head: it is healthy only while the followed node confirms the head."""
+"""The health of a replica whose head is old: the replica is healthy only while the followed node confirms that head."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ LIFE_SECONDS = 5
 
 
 class Told:
-    """A source that yields given events."""
+    """A source that yields the events that the test sends."""
 
     def __init__(self) -> None:
         self.say, self._said = trio.open_memory_channel[list[Event | Heartbeat]](100)
@@ -31,16 +31,14 @@ class Told:
             yield batch
 
     async def head(self) -> int:
-        """Not asked."""
         return 0
 
     async def id_of(self, number: int) -> bytes | None:
-        """Not asked."""
         return None
 
 
 class World:
-    """A followed chain of one block, and its follower."""
+    """A followed chain with one block, and the task of its replica."""
 
     def __init__(self) -> None:
         self.owner, self.own, self.source = dev_chain(), dev_chain(), Told()
@@ -49,7 +47,7 @@ class World:
         self.replica = ReplicaTask("there", self.source, applier, self.processor, lambda error: None, trio_clock)
 
     def block(self) -> NewBlock:
-        """A new block of the followed chain at the present time."""
+        """Make a block at the current time on the followed chain, and return its event."""
         block: SignedBlock = make_block(self.owner, missed=int(trio_clock() // 1000 - self._time()) // 3)
         return new_block(self.owner, block)
 
@@ -57,11 +55,11 @@ class World:
         return max(self.owner.state.props.time, self.owner.state.spec.constants.COIN_GENESIS_TIME)
 
     def say(self, *said: Event | Heartbeat) -> None:
-        """Make the source yield these events."""
+        """Let the source yield these events, as one batch."""
         self.source.say.send_nowait(list(said))
 
     async def hear(self, said: Heartbeat, seconds: int) -> None:
-        """Make the source yield heartbeats for some seconds."""
+        """Send a heartbeat through the source every LIFE_SECONDS, for `seconds` seconds."""
         for _ in range(seconds // LIFE_SECONDS):
             await trio.sleep(LIFE_SECONDS)
             self.say(said)
@@ -70,7 +68,7 @@ class World:
 
 @asynccontextmanager
 async def following() -> AsyncIterator[World]:
-    """A follower that has taken a block."""
+    """Run a replica that has applied the first block."""
     made = World()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(made.processor.run)

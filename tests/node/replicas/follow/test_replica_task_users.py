@@ -1,4 +1,4 @@
-"""Users of a replica over each protocol: broadcasts, waiting for blocks, reads, and notices."""
+"""Users of a replica over each protocol: broadcasts, calls that wait for a block, reads, and subscriptions."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -18,14 +18,14 @@ from tests.helpers.ways import WAYS, InProcessNode, Open, Transport, call, http1
 
 @asynccontextmanager
 async def pair(readers: int = 0) -> AsyncIterator[tuple[InProcessNode, InProcessNode]]:
-    """A node that makes blocks, and a replica of it that has caught up."""
+    """Start a node that makes blocks, and a replica that has caught up with it."""
     async with node_here() as owner, node_here(follow=owner.url, readers=readers) as replica:
         await until(lambda: is_like(replica, owner))
         yield owner, replica
 
 
 def is_like(replica: InProcessNode, owner: InProcessNode) -> bool:
-    """Whether a replica is where its owner is."""
+    """Whether a replica has the same head block as its owner."""
     return replica.chain.state.props.head_block_id == owner.chain.state.props.head_block_id
 
 
@@ -42,7 +42,7 @@ async def test_users_are_served_over_each_protocol(readers: int) -> None:
 
 
 async def refused(way: Transport, method: str, trx: Any) -> str:
-    """The rule by which a broadcast is refused."""
+    """Broadcast a transaction that is refused, and return the rule of the refusal."""
     rule: str = (await call(way, f"condenser_api.{method}", [trx]))["error"]["data"]["explain"]["rule"]
     return rule
 
@@ -69,7 +69,7 @@ async def test_broadcasts_resume_after_an_owner_restarts(open_: Open) -> None:
 
 
 class Fake:
-    """An upstream for broadcasts with configured replies, which counts disconnects."""
+    """A server to which broadcasts are forwarded. It sends configured replies, and counts the clients that disconnect."""
 
     def __init__(self) -> None:
         self.answer = reply(b"")
@@ -77,7 +77,7 @@ class Fake:
         self.may_answer = trio.Event()
 
     async def talk(self, stream: trio.SocketStream) -> None:
-        """Reply when allowed, unless the client disconnects."""
+        """Reply to a request when the test allows it, unless the client disconnects first."""
         while b"\r\n\r\n" not in await stream.receive_some(1 << 20):
             pass
         self.asked += 1
@@ -99,7 +99,7 @@ class Fake:
 
 @asynccontextmanager
 async def faked() -> AsyncIterator[tuple[InProcessNode, InProcessNode, Fake]]:
-    """A node, a replica of it, and a fake upstream for its broadcasts."""
+    """Start a node, its replica, and a fake server to which the replica forwards broadcasts."""
     fake = Fake()
     async with trio.open_nursery() as nursery:
         listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
@@ -129,13 +129,13 @@ async def test_a_slow_owner_delays_no_other_client() -> None:
 
 
 async def set_once(event: trio.Event, holds: Callable[[], bool]) -> None:
-    """Set an event once a condition is true."""
+    """Wait until a condition is true, then set an event."""
     await until(holds)
     event.set()
 
 
 def answered(members: dict[str, Any]) -> bytes:
-    """A reply of JSON-RPC."""
+    """Return an HTTP response that contains a JSON-RPC reply with these members."""
     return reply(json.dumps({"jsonrpc": "2.0", "id": 1, **members}).encode())
 
 

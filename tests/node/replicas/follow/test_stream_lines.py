@@ -1,4 +1,4 @@
-"""Valid and invalid lines of a packed stream."""
+"""Parsing of valid and invalid lines of a packed stream."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which readers get connections, and which requests they forward to the owner."""
+"""The pool of readers: which readers get connections, and how it serves the requests that they forward."""
 
 import socket
 from itertools import count
@@ -32,7 +32,7 @@ async def test_a_silent_or_loading_reader_gets_no_connections(autojump_clock: Mo
     channel = reader.channel = Channel(ours, FromReader)
 
     def handed() -> int:
-        """How many of two connections the reader gets."""
+        """Hand off two connections, and return how many of them the reader gets."""
         return sum(readers.hand_off(line.dup(), ("127.0.0.1", 1)) for _ in range(2))
 
     with ours, theirs, line, _peer, reader.handoff, doors:
@@ -80,7 +80,7 @@ async def test_memory_of_reader_clients_is_reserved_until_the_reply_is_taken() -
 
     @method("a_api.much", registry=registry)
     def much(state: None) -> str:
-        """A reply larger than a socket buffer."""
+        """Return a reply that is larger than a socket's buffer."""
         return "x" * 1_500_000
 
     readers.serve(Service(registry.values(), wire=context.chain.state.wire, memory=memory, state=None), {})
@@ -100,7 +100,7 @@ async def test_memory_of_reader_clients_is_reserved_until_the_reply_is_taken() -
                 messages = other.messages()
                 assert isinstance(await anext(messages), Start)
                 replies = [await anext(messages) for _ in range(3)]
-                # The second one has no room for its reply, nor the third one for its body.
+                # The second call finds no memory for its reply, the third none for its body.
                 assert [len(reply.body) > 1_500_000 for reply in replies] == [True, False, False]
                 assert all(b"of 4000000 bytes" in reply.body for reply in replies[1:])
                 while memory.used()["remote_bytes"][0]:

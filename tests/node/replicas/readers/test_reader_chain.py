@@ -1,4 +1,4 @@
-"""The chain of a reader: it always reaches the state of the owner's chain, pending transactions included."""
+"""The chain of a reader: it always reaches the state of the owner's chain, including its pending transactions."""
 
 import random
 from collections import Counter
@@ -24,7 +24,7 @@ STEPS = 60
 
 
 class Line:
-    """A channel that encodes, decodes and applies each message at once."""
+    """A channel that encodes each message, decodes it and immediately applies it to the reader's chain."""
 
     def __init__(self, replica: ReaderChain) -> None:
         self.replica = replica
@@ -32,11 +32,11 @@ class Line:
         self.kinds = Counter[str]()
 
     def send(self, message: object) -> None:
-        """Send a message."""
+        """Encode a message, and apply it."""
         self.send_framed(framed(message))
 
     def send_framed(self, data: bytes) -> None:
-        """Send a message that is framed."""
+        """Decode a framed message, and apply it."""
         said: Any = msgspec.msgpack.decode(data[HEAD.size :], type=FromOwner)
         self.kinds[type(said).__name__] += 1
         if isinstance(said, Sync):
@@ -47,12 +47,12 @@ class Line:
             assert self.replica.apply(said) == ""
 
     def close(self) -> None:
-        """End it."""
+        """Record that the owner has closed the channel."""
         self.is_closed = True
 
 
 class Pair:
-    """A chain that is driven by hand, and a reader's."""
+    """A chain that the test changes, and the chain of a reader that follows it."""
 
     def __init__(self) -> None:
         self.owner, self.reader = new_site(is_producing=True), new_site()
@@ -65,7 +65,7 @@ class Pair:
         self.publisher.add(self.line)  # type: ignore[arg-type]
 
     def compare(self) -> None:
-        """Publish changes, and compare."""
+        """Publish the changes, and assert that both chains are equal."""
         self.publisher.flush()
         mine, other = self.chain, self.reader.chain
         assert not self.line.is_closed
@@ -80,7 +80,7 @@ class Pair:
 
 @pytest.fixture
 def pair() -> Pair:
-    """A chain with its first blocks, and a reader of it."""
+    """A chain with its first blocks, and a reader's copy of it."""
     return Pair()
 
 

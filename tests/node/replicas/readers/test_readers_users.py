@@ -1,4 +1,4 @@
-"""Users of a node with readers over each protocol, whichever process serves them."""
+"""Users of a node with reader processes, over each protocol. The process that serves a user makes no difference."""
 
 from tests.helpers.users import uses_each_way
 from tests.helpers.ways import node_here

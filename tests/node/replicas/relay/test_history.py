@@ -1,4 +1,4 @@
-"""Blocks in a broker: names, message ids, contents, and search for a block after removals."""
+"""Blocks in a broker: names, message ids, contents, and the search for a block when earlier blocks were removed."""
 
 import json
 import random
@@ -73,7 +73,7 @@ def test_pending_operations_are_in_no_block(trx_in_block: int, trx_id: str, is_i
 
 
 def history(draw: random.Random, count: int) -> list[Message]:
-    """Messages of a chain with random forks; each block has its own id."""
+    """Return the messages of a chain with random forks. No two blocks have the same id."""
     found: list[Message] = []
     height, made = 0, 0
     while len(found) < count:
@@ -82,7 +82,7 @@ def history(draw: random.Random, count: int) -> list[Message]:
             found.append(Message(height))
         else:
             made += 1
-            # Some blocks come in parts; of some of those only the first parts are there, since their relay has ended.
+            # Some blocks are split. Some of these have only their first parts, because the relay exited.
             parts = draw.randint(2, 4) if draw.random() < 0.3 else 0
             whole = MessagePart(f"id{made}", parts, "")
             found += [Message(height, part=replace(whole, offset=place)) for place in range(parts - 1)]
@@ -94,7 +94,7 @@ def history(draw: random.Random, count: int) -> list[Message]:
 
 
 def main_branch(messages: list[Message]) -> list[tuple[int, str]]:
-    """The blocks that remain of a history, newest first."""
+    """Return the blocks that are on the main branch after these messages, newest first."""
     branch: list[tuple[int, str]] = []
     for message in messages:
         if message.id:
@@ -135,12 +135,12 @@ Parts = list[tuple[bytes, dict[str, str]]]
 
 
 def in_parts(line: bytes = LINE, name: str = "id", size: int = 8) -> Parts:
-    """A message in parts, as they are sent."""
+    """Split a message into parts, and return them with their headers."""
     return [(data, {PART_HEADER: msgspec.json.encode(part).decode()}) for part, data in parts_of(line, whole_of(line, name), size)]
 
 
 def joined(parts: Parts) -> list[bytes]:
-    """The messages that come of parts."""
+    """Return the messages that a `Joiner` assembles from these parts."""
     joiner = Joiner()
     return [whole for data, headers in parts if (whole := joiner.add(data, headers)) is not None]
 
@@ -154,10 +154,10 @@ WHOLE = (b"a line", {"Nats-Msg-Id": "1"})
     [
         (ALL, [LINE]),
         ([WHOLE, *ALL, WHOLE, *OTHER], [b"a line", LINE, b"a line", b"another" * 9]),
-        # Doubled ones, also when the message is whole already, and when another relay has cut it differently.
+        # Repeated parts, also after the message is complete, and parts of another size from another relay.
         ([ALL[0], ALL[0], ALL[1], ALL[0], ALL[1], *ALL[2:], ALL[3], ALL[0]], [LINE]),
         ([*ALL[:2], *in_parts(size=5)], [LINE]),
-        # What a relay has left behind.
+        # Incomplete parts that a relay has left.
         ([*ALL[:3], WHOLE, *ALL], [b"a line", LINE]),
         ([*ALL[:3], *OTHER], [b"another" * 9]),
         ([*ALL[:3], *in_parts(LINE[::-1])], [LINE[::-1]]),
@@ -170,7 +170,7 @@ def test_parts_are_joined(parts: Parts, lines: list[bytes]) -> None:
 
 
 def with_header(**said: object) -> Parts:
-    """The parts of a message, the first of which has a changed header."""
+    """Split a message into parts, and change fields in the header of the first part."""
     data, headers = ALL[0]
     return [(data, {PART_HEADER: json.dumps(json.loads(headers[PART_HEADER]) | said)}), *ALL[1:]]
 

@@ -1,4 +1,4 @@
-"""A relay and readers with a node and a broker in this process, and failures of each."""
+"""A relay, its readers, a node and a broker in one process, and failures of each of them."""
 
 import asyncio
 import json
@@ -34,20 +34,20 @@ from tests.helpers.log_capture import capture_logs
 from tests.helpers.nodes import make_block, transfer
 
 NAMES = StreamNames("dev")
-# A broker for which a block with a long memo is large: four kilobytes of its messages are for headers.
+# A message size at which a block with a long memo must be split. Four kilobytes of each message are reserved for headers.
 SMALL = 4096 + 1024
 PATIENCE_SECONDS = 20
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short pauses between attempts."""
+    """Shorten the pauses between attempts."""
     monkeypatch.setattr(relay, "PAUSE_SECONDS_MIN", 0.01)
     monkeypatch.setattr(relay, "PAUSE_SECONDS_MAX", 0.05)
 
 
 class World:
-    """A node, a broker and relays between them."""
+    """A node, a broker, and the relays that copy blocks from the node to the broker."""
 
     def __init__(self, node: NodeServer, broker: Broker) -> None:
         self.node, self.broker = node, broker
@@ -59,19 +59,19 @@ class World:
         return self.node.world.chain
 
     def begin_anew(self) -> None:
-        """Restart the node's chain from genesis with other blocks."""
+        """Restart the node's chain from genesis, with blocks that differ from the earlier ones."""
         self.node.end_streams()
         self.node.wake()
         self.node.world = node_world()
         make_block(self.chain, missed=5)
 
     def small(self, count: int = 1) -> None:
-        """Make blocks that are no larger than a message."""
+        """Make blocks that each fit in one message."""
         self.node.world.make(count)
         self.node.wake()
 
     def large(self, count: int = 1) -> None:
-        """Make blocks that need several messages, as do their operations."""
+        """Make blocks that need several messages each, and whose operations do too."""
         for number in range(count):
             self.chain.push_transaction(transfer(self.chain, memo=str(number) * 2000))
         self.small()
@@ -83,7 +83,7 @@ class World:
         return relay
 
     async def kill_relays(self) -> None:
-        """End all relays at once."""
+        """Cancel all relays at once."""
         for task in self.relays:
             task.cancel()
             with suppress(asyncio.CancelledError):
@@ -91,21 +91,21 @@ class World:
         self.relays.clear()
 
     def lines(self) -> list[Any]:
-        """The decoded messages of the stream of blocks."""
+        """Return the decoded messages of the broker's block stream."""
         stream = self.broker.streams.get(NAMES.blocks_stream)
         return [] if stream is None else stream.whole()
 
     def branch(self) -> list[str]:
-        """The ids of the blocks that remain in the broker."""
+        """Return the ids of the blocks on the main branch, according to the broker."""
         return branch_of(self.lines())
 
     async def relayed(self) -> None:
-        """Wait until the broker has the node's chain."""
+        """Wait until the broker has all blocks of the node's chain."""
         await until(lambda: self.branch() == ids(self.chain))
 
 
 def branch_of(lines: list[Any]) -> list[str]:
-    """The ids of the blocks that remain after these lines."""
+    """Return the ids of the blocks that are on the main branch after these lines."""
     branch: list[str] = []
     for line in lines:
         if "undone" in line:
@@ -123,7 +123,7 @@ def ids(chain: Chain) -> list[str]:
 
 @asynccontextmanager
 async def world_of(max_payload: int = SMALL) -> AsyncIterator[World]:
-    """A world for a while."""
+    """Run a node and a broker whose messages have at most `max_payload` bytes."""
     async with asyncio.timeout(PATIENCE_SECONDS), broker_running(max_payload) as broker, node_running() as node:
         world = World(node, broker)
         try:
@@ -139,7 +139,7 @@ async def until(is_true: Callable[[], bool]) -> None:
 
 
 class Reading:
-    """A reader, and the lines that it has written."""
+    """A running reader of the broker, and the lines that it has written."""
 
     def __init__(self, world: World, first: int = 1) -> None:
         self._file = BytesIO()
@@ -148,39 +148,39 @@ class Reading:
 
     @property
     def is_greeted(self) -> bool:
-        """Whether the reader has sent its header."""
+        """Whether the reader has written the stream's header."""
         return bool(self._file.getvalue())
 
     def lines(self) -> list[Any]:
-        """The decoded lines without the header."""
+        """Return the decoded lines after the header."""
         return [json.loads(line) for line in self._file.getvalue().splitlines()][1:]
 
     async def has(self, chain: Chain) -> None:
-        """Wait until its lines lead to a chain."""
+        """Wait until the blocks of the lines are those of a chain."""
         await self.until(lambda lines: branch_of(lines) == ids(chain))
 
     async def until(self, is_true: Callable[[list[Any]], bool]) -> None:
-        """Wait until a condition is true of its lines. Raises the reader's error."""
+        """Wait until a condition on the lines is true. If the reader fails, raise its error."""
         await until(lambda: self.task.done() or is_true(self.lines()))
         if self.task.done():
             self.task.result()
 
     async def end(self) -> None:
-        """Cancel the reader, and wait until it has ended."""
+        """Cancel the reader, and wait until it has exited."""
         self.task.cancel()
         with suppress(asyncio.CancelledError, NodeError, NatsError):
             await self.task
 
 
 async def answer(world: World, what: str, number: int = 0) -> Any:
-    """The answer of a reader to a query."""
+    """Run a reader with the command `what`, and return the decoded line that it writes."""
     file = BytesIO()
     await Reader(world.broker.url, "dev", file).run(what, number)
     return json.loads(file.getvalue())
 
 
 def in_world(max_payload: int = SMALL) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
-    """Decorator of tests that run in a world, under asyncio."""
+    """Decorator of tests that run under asyncio with a node and a broker, which they get as a `World`."""
 
     def decorate(scenario: Callable[..., Awaitable[None]]) -> Callable[..., None]:
         def test(**given: Any) -> None:
@@ -227,7 +227,7 @@ async def test_large_blocks_pass_like_small_ones(world: World) -> None:
 
 
 def ids_from(lines: list[Any], first: int) -> list[str]:
-    """The ids of the blocks from a number on."""
+    """Return the ids of the blocks with at least the number `first`."""
     return [line["id"] for line in lines if "block" in line and line["block"] >= first]
 
 
@@ -430,7 +430,7 @@ async def test_heartbeats_of_the_node_are_relayed_and_those_of_the_broker_are_st
     before = len(reader.lines())
     await reader.until(lambda lines: len(lines) > before + 1)
     assert reader.lines()[-1] == {"head": 3, "stale": True}
-    # Anybody can publish there.
+    # Any client of the broker can publish on this subject.
     world.broker.give(NAMES.head, b"[")
     world.broker.give(NAMES.head, b'{"head":7}')
     await reader.until(lambda lines: {"head": 7} in lines)
@@ -459,7 +459,7 @@ async def test_an_unwritable_block_is_not_fetched_repeatedly(world: World) -> No
     assert (counters.blocks, counters.head, counters.node_head) == (1, 1, 2)
     assert counters.repeats >= 3
     assert sum(counters.errors.values()) >= 3
-    # What costs the node something is asked once for each block, and no whole block is ever asked for.
+    # The expensive call is made once for each block, and complete blocks are never requested.
     assert world.node.calls.count("account_history_api.get_ops_in_block") == 2
     assert "block_api.get_block" not in world.node.calls
 
@@ -487,7 +487,7 @@ async def test_both_ends_can_disconnect(world: World) -> None:
     relay = world.relay()
 
     async def counted() -> None:
-        """Wait until the broker has all blocks, and the relay has its word: one whose word is lost doesn't count."""
+        """Wait until the broker has all blocks and has acknowledged them to the relay, which counts a block only then."""
         await world.relayed()
         await until(lambda: relay.counters.blocks == len(ids(world.chain)))
 

@@ -1,4 +1,4 @@
-"""Arrow columns of operations: names, types and values."""
+"""Operations as Arrow columns: the names, types and values of the columns."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -27,12 +27,12 @@ assert state.operations
 
 SPEC = load_spec("steem-testnet")
 SHAPES = ArrowSchemas(SPEC)
-# What is JSON in a column, and why: one of several types, most of them without a member so far.
+# Fields that become JSON columns: each value has one of several types, most of which have no fields yet.
 OPEN = {"extensions", "work", "initial_generation_policy", "setup_parameters", "runtime_parameters"}
 
 
 def row(operation: Operation, *, is_flat: bool = False) -> dict[str, Any]:
-    """The columns of one operation."""
+    """Convert an operation to columns, and return its values by column name."""
     columns = ArrowSchemas(SPEC, is_flat=is_flat).of(type(operation))
     found: dict[str, Any] = pa.RecordBatch.from_arrays(columns.arrays([operation]), schema=columns.schema).to_pylist()[0]
     return found

@@ -1,4 +1,4 @@
-"""Rows of tables as Arrow batches: every table of a chain with all plugins."""
+"""Table rows as Arrow batches, for every table of a chain with all plugins."""
 
 from functools import partial
 
@@ -22,7 +22,7 @@ SPEC = load_spec("steem-testnet")
 
 @pytest.fixture(scope="module")
 def chain() -> Chain:
-    """A chain with something in most of its tables."""
+    """A chain that has rows in most of its tables."""
     return replayed(CASES / "rewards" / "block_log", SPEC)
 
 

@@ -1,4 +1,4 @@
-"""Exports: their contents against the chain, and resuming to the same bytes."""
+"""Exports: their contents compared with the chain. A resumed export gives the same bytes as an uninterrupted one."""
 
 import os
 from pathlib import Path
@@ -24,13 +24,13 @@ BLOCKS = 105
 
 
 def wanted(to: Path, **changes: Any) -> ExportOptions:
-    """An export of a case with a few tables, in ranges of 40 blocks."""
+    """Return options to export the recorded test case with a few tables, in ranges of 40 blocks."""
     return wanted_of(REWARDS, to, **{"chunk_blocks": 40, "tables": {"accounts": 30, "market_buckets": 0}} | changes)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The uninterrupted export of the case."""
+    """The folder of an uninterrupted export of the test case."""
     return exported(wanted(tmp_path_factory.mktemp("whole") / "export")).wanted.to
 
 
@@ -79,13 +79,12 @@ def test_checked_blocks_give_the_same_bytes_as_trusted_ones(whole: Path, tmp_pat
 
 
 class Failing(SystemDisk):
-    """A disk on which the n-th rename fails, as if the process were killed there."""
+    """A disk that fails at the n-th rename, like a process that is killed there."""
 
     def __init__(self, left: int) -> None:
         self.left = left
 
     def replace(self, old: Path, new: Path) -> None:
-        """See Disk."""
         self.left -= 1
         if self.left < 0:
             raise OSError(28, "No space left on device")
@@ -96,7 +95,7 @@ class Failing(SystemDisk):
 def test_an_interrupted_export_resumes_to_the_same_bytes(whole: Path, tmp_path: Path, renames: int) -> None:
     with fails(DiskError):
         exported(wanted(tmp_path, disk=Failing(renames)))
-    # Every chunk that has its name is whole.
+    # Every chunk that has its final name is complete.
     right = contents(whole)
     assert all(right[name] == data for name, data in contents(tmp_path).items() if name.startswith(("operations/", "blocks/", "tables/")))
     exported(wanted(tmp_path))
@@ -129,7 +128,7 @@ def test_an_export_resumes_from_a_snapshot(whole: Path, tmp_path: Path, monkeypa
     assert first.chain.started_at == 0
     assert 0 < second.chain.started_at < 79
     assert contents(tmp_path) == contents(whole)
-    # A snapshot that can't be read is left out.
+    # An unreadable snapshot is skipped.
     (tmp_path / "operations/kind=vote/blocks=0000000080/vote.parquet").unlink(missing_ok=True)
     for path in (tmp_path / ".snapshots").iterdir():
         path.write_bytes(path.read_bytes()[:-9])
@@ -157,7 +156,7 @@ def test_a_range_of_blocks_can_be_exported(whole: Path, tmp_path: Path) -> None:
 def test_without_virtual_operations_blocks_are_only_read(whole: Path, tmp_path: Path) -> None:
     export = exported(wanted(tmp_path, only=("vote", "blocks"), tables={}))
     assert not export.needs_state
-    assert export.chain.state.props.head_block_number == 1  # whose signature shows whose chain it is
+    assert export.chain.state.props.head_block_number == 1  # its signature identifies the chain
     right, found = contents(whole), contents(tmp_path)
     assert {name: data for name, data in right.items() if "kind=vote/" in name or name.startswith("blocks/")} == {
         name: data for name, data in found.items() if name != NAME

@@ -1,4 +1,4 @@
-"""Blocks of a source in every format, read by scripts, and errors."""
+"""Blocks that scripts read from sources in every format, and the errors for unreadable sources."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ LAST = 105
 
 @pytest.fixture
 def sources(tmp_path: Path) -> dict[str, Path]:
-    """The same blocks in every format."""
+    """Files and folders with the same blocks, one in each format."""
     wire = case_wire()
     blocks = [block.value for block in open_blocks(LOG)]
     parts, data = tmp_path / "parts", tmp_path / "data"

@@ -1,4 +1,4 @@
-"""The state at a block and within one, compared with a replay, and refused requests."""
+"""The state after a block and inside a block, compared with a replay. Also tests requests that are refused."""
 
 import shutil
 from functools import cache, partial
@@ -31,7 +31,7 @@ LOG, LAST = case_log(CASE), 105
 
 @cache
 def digests(case: str) -> list[str]:
-    """The digests of the states of a case, from genesis on, by a replay with all checks."""
+    """Return the digests of the state after each block of a test case, from genesis on, computed by a replay with all checks."""
     player = Player(case_log(case).parent)
     found = [state_digest(player.chain.state)]
     for block in player.blocks():
@@ -68,7 +68,7 @@ def test_compressed_files_keep_their_blocks(form: str, tmp_path: Path) -> None:
 
 
 def applied_by_hand(number: int, count: int) -> Chain:
-    """A chain before a block, onto which some of its transactions were pushed."""
+    """Return a chain at block `number` - 1, with the first `count` transactions of the next block pushed as pending ones."""
     player = Player(LOG.parent, plugins=())
     player.advance(number - 1)
     block = list(player.blocks())[number - 1]
@@ -78,7 +78,7 @@ def applied_by_hand(number: int, count: int) -> Chain:
 
 
 def rows_but_of_the_header(chain: Chain) -> dict[str, list[bytes]]:
-    """All rows except those that a block header writes."""
+    """Return the rows of all tables, except for the tables that a block header changes."""
     return {name: list(table_bytes(table)) for name, table in chain.state.tables() if name not in ("global_properties", "witnesses")}
 
 
@@ -106,7 +106,7 @@ def test_transfers_within_a_block_are_visible() -> None:
 
 @pytest.fixture(scope="module")
 def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a snapshot of block 84."""
+    """A data folder that has a snapshot at block 84."""
     folder = tmp_path_factory.mktemp("data")
     shutil.copy(LOG, folder)
     player = Player(LOG.parent)
@@ -181,7 +181,7 @@ def test_a_refused_call_is_an_exception(method: str, params: Any, text: str) -> 
 
 @cache
 def genesis() -> ChainAt:
-    """The state before block 1."""
+    """A chain in the state before block 1."""
     return chain_at(LOG, 0, SPEC)
 
 

@@ -1,4 +1,4 @@
-"""Blocks with their changes and operations, compared with the tables and the history plugin."""
+"""Blocks with their row changes and operations, compared with the tables and with the account history plugin."""
 
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,13 @@ Rows = dict[str, dict[int, dict[str, Any]]]
 
 
 def copies(state: Any) -> Rows:
-    """All rows of a state by table and id; a table that two plugins share is taken once."""
+    """Return copies of all rows of a state, keyed by table and id. A table that two plugins share is included once."""
     tables = {id(view._table): (name, view) for name, view in reversed(list(state.tables.items()))}
     return {name: {row.id: {k: v for k, v in row.as_dict().items() if k != "id"} for row in view} for name, view in tables.values()}
 
 
 def apply(rows: Rows, step: BlockStep) -> None:
-    """Apply the changes of a block to copies, and check their previous values."""
+    """Apply the changes of a block to copies of the rows, and assert that the values before the changes are right."""
     for change in step.changes:
         table = rows[change.table]
         old = table.get(change.id, {})
@@ -53,7 +53,7 @@ def test_operations_are_those_of_the_history(case: str) -> None:
     with replayed(case_log(case), "steem-testnet", plugins=["account_history"], has_changes=False) as chain:
         for step in chain:
             shown = chain.call("account_history_api.get_ops_in_block", {"block_num": chain.number})["ops"]
-            # The history gives each operation once per transaction and leaves out what impacts nobody.
+            # The account history returns each operation once per transaction, and omits operations that impact no account.
             wanted = [(each["trx_in_block"], each["op_in_trx"], each["virtual_op"], each["op"]) for each in shown]
             found = [(each.trx, each.op, each.virtual_op, each.json()) for each in step.operations]
             assert [each for each in found if each in wanted] == wanted

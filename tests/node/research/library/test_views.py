@@ -1,4 +1,6 @@
-"""Tables as scripts read them, against the tables themselves: rows, indices, Arrow, DataFrames; and that nothing leads back."""
+"""Tables as scripts read them, compared with the state's own tables: rows, indices, Arrow and DataFrames. A script can't change the state
+through them.
+"""
 
 from collections.abc import Iterator
 from functools import cache
@@ -20,19 +22,18 @@ IMMUTABLE = (int, str, bytes, bool, type(None))
 
 @cache
 def chain(case: str = "rewards") -> ChainAt:
-    """The end of a case, with all plugins."""
+    """Return a chain at the end of a recorded test case, with all plugins."""
     ends = {"rewards": 105, "smt_tokens": 44, "market_orders": 62}
     return chain_at(case_log(case), ends[case], "steem-testnet", plugins=PLUGINS)
 
 
 def tables(case: str = "rewards") -> Iterator[tuple[TableView, Table[Any]]]:
-    """The views of all tables, with the tables."""
+    """Yield the view of each table together with the table."""
     for view in chain(case).tables.values():
         yield view, view._table
 
 
 def ids(rows: Any) -> list[int]:
-    """The ids of rows."""
     return [row.id for row in rows]
 
 

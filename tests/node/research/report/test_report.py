@@ -1,4 +1,4 @@
-"""Reports: their numbers compared with the state, their markup, and missing data."""
+"""Reports: their numbers compared with the state, their HTML, and their notices of missing data."""
 
 import json
 import os
@@ -27,26 +27,26 @@ from tests.helpers.golden import fails
 
 @pytest.fixture(scope="session")
 def spec() -> ChainSpec:
-    """The spec of the workload."""
+    """Return the spec of the chain to which the workload belongs."""
     return load_spec(CHAIN)
 
 
 @pytest.fixture(scope="session")
 def workload(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Export]:
-    """The workload exported, and the chain that it leads to."""
+    """The folder of an export of the workload, and the export itself with the resulting chain."""
     folder = tmp_path_factory.mktemp("report")
     return folder, exported(folder)
 
 
 @pytest.fixture(scope="session")
 def parts(workload: tuple[Path, Export]) -> dict[str, ChartData]:
-    """The parts of its report."""
+    """The sections of the workload's report, keyed by name."""
     connection = open_export(workload[0])
     return {part.chart.key: part for part in answers(connection, read_manifest(workload[0]), span_of(connection, None))}
 
 
 def column(part: ChartData, title: str) -> list[Any]:
-    """The values of a column."""
+    """Return the values in one column of a section."""
     return [row[part.titles.index(title)] for row in part.rows]
 
 
@@ -98,7 +98,7 @@ def test_a_report_of_a_file_is_reproducible(spec: ChainSpec, tmp_path: Path) -> 
     assert "steem-testnet up to block 60" in pages[0]
     assert "Not in this export" not in pages[0]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["first.html", "second.html"]
-    # No address but those of the standards, and nothing that loads.
+    # The page contains no URLs except those that name standards, and loads nothing.
     assert not re.search(r"<(script|link|img|iframe)[^>]*(src|href)=", pages[0])
     assert "default-src 'none'" in unescape(pages[0])
     numbers = json.loads(re.findall(r'<script type="application/json" id="numbers">(.*?)</script>', pages[0])[0])

@@ -1,4 +1,4 @@
-"""The workload of the repository as an export with tables, and the state that its blocks lead to."""
+"""An export of the repository's workload, with tables, and the state that results from its blocks."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from tests.helpers.exported import WORKLOAD, exported
 
 
 class Exported(Struct):
-    """An export, its blocks, and the state after them."""
+    """An export, its blocks, and the state after the last of them."""
 
     folder: Path
     blocks: list[SignedBlock]
@@ -22,14 +22,14 @@ class Exported(Struct):
     connection: Any
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
-        """The rows of a query."""
+        """Run a query, and return its rows."""
         found: list[dict[str, Any]] = self.connection.sql(sql).to_arrow_table().to_pylist()
         return found
 
 
 @pytest.fixture(scope="session")
 def workload(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The workload, exported once."""
+    """The workload, which is exported once for all tests."""
     folder = tmp_path_factory.mktemp("workload") / "export"
     state = exported(folder).chain.state
     blocks = list(BlockFile(WORKLOAD, state.wire))

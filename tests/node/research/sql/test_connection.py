@@ -1,4 +1,4 @@
-"""An export in DuckDB: every view and macro is there, nothing outside is read, nothing is written."""
+"""An export in DuckDB: it has every view and macro, can't read other files, and can't write any file."""
 
 import shutil
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_every_kind_and_table_is_a_view_with_the_columns_of_the_manifest(workloa
         name = folder.rpartition("=")[2]
         shown = workload.connection.sql(f'SELECT * FROM "{name}" LIMIT 1').columns
         assert shown == list(columns), name
-    assert workload.rows("SELECT count(*) AS n FROM pow2") == [{"n": 0}]  # of this chain there is none
+    assert workload.rows("SELECT count(*) AS n FROM pow2") == [{"n": 0}]  # this chain has no such operation
 
 
 def test_all_operations_are_one_view(workload: Exported) -> None:

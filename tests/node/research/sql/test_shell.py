@@ -1,4 +1,4 @@
-"""The prompt: statements over several lines, errors that don't end it, commands, and queries that Ctrl-C ends."""
+"""The prompt: statements that span several lines, commands, errors, and Ctrl-C, which ends a query but not the prompt."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from tests.node.research.sql.conftest import Exported
 
 
 def typed(workload: Exported, *lines: str) -> int:
-    """Type lines at a prompt, and end the input."""
+    """Enter lines at a prompt, then end the input. Return the exit status."""
     rest: Iterable[str] = iter(lines)
 
     def read(prompt: str) -> str:
@@ -49,7 +49,7 @@ def test_commands_are_run(workload: Exported, capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("what", ["count(*)", "a.range"])
 def test_ctrl_c_ends_only_the_query(workload: Exported, capsys: pytest.CaptureFixture[str], what: str) -> None:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores SIGINT by default
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     endless = f"SELECT {what} FROM range(1000000) a, range(1000000) b WHERE a.range * b.range % 1000000007 = 3;"

@@ -1,4 +1,4 @@
-"""Each query of the SQL cookbook, compared with the blocks and the state of the workload."""
+"""The queries of the SQL cookbook. Each answer is compared with the blocks and the state of the workload."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -25,17 +25,17 @@ Rows = list[dict[str, Any]]
 
 
 def coins(amount: int) -> Decimal:
-    """An amount of COIN or SBD as people read it."""
+    """Convert satoshis to an amount of COIN or SBD with decimals."""
     return Decimal(amount).scaleb(-3)
 
 
 def vests(amount: int) -> Decimal:
-    """VESTS as people read them."""
+    """Convert an amount of VESTS in its smallest unit to one with decimals."""
     return Decimal(amount).scaleb(-6)
 
 
 def operations(workload: Exported, *kinds: type[Operation]) -> Iterator[Any]:
-    """The operations of these kinds in the blocks, all without a kind."""
+    """Yield the operations of these kinds in the workload's blocks, or all operations if no kind is given."""
     for block in workload.blocks:
         for transaction in block.transactions:
             for operation in transaction.operations:
@@ -54,7 +54,7 @@ def active_accounts(rows: Rows, workload: Exported) -> None:
 
 
 def paid(workload: Exported) -> Counter[str]:
-    """The total payout of each author."""
+    """Return the total payout of each author."""
     found: Counter[str] = Counter()
     for row in workload.state.comments:
         found[row.author] += row.total_payout_value + row.curator_payout_value + row.beneficiary_payout_value
@@ -64,7 +64,7 @@ def paid(workload: Exported) -> Counter[str]:
 def reward_inequality(rows: Rows, workload: Exported) -> None:
     (row,), rewards = rows, sorted(paid(workload).values())
     assert row["authors"] == len(rewards)
-    # The parts of a payout are rounded down, each for itself.
+    # Each part of a payout is rounded down separately.
     assert abs(row["payout"] - coins(sum(rewards))) < Decimal("0.003") * len(workload.state.comments)
     gini = sum(abs(a - b) for a in rewards for b in rewards) / (2 * len(rewards) * sum(rewards))
     assert abs(row["gini"] - gini) < 0.005
@@ -204,7 +204,7 @@ def delegations(rows: Rows, workload: Exported) -> None:
 
 
 def sum_of(workload: Exported, sql: str) -> Any:
-    """The single value of a query."""
+    """Run a query that returns a single value, and return the value."""
     return workload.rows(sql)[0]["n"]
 
 

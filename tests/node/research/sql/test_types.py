@@ -1,4 +1,4 @@
-"""Types of columns in the words of DuckDB and Spark."""
+"""Column types, translated to the types of DuckDB and Spark."""
 
 import pytest
 
