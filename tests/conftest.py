@@ -34,7 +34,7 @@ VECTORS = ROOT / "tests" / "vectors"
 CASES = ROOT / "tests" / "conformance" / "cases"
 MAINNET = ROOT / "tests" / "conformance" / "mainnet"
 METHODS = ROOT / "docs" / "reference" / "methods.json"
-# For `bridge` methods social.md takes precedence: the order of arguments, members beyond the specification, and additional methods.
+# For `bridge` methods, social.md takes precedence: it differs in the order of arguments, and adds members and methods.
 BRIDGE_METHODS = ROOT / "docs" / "reference" / "methods_bridge.json"
 
 # The default profile `ci` uses the same examples each time, without a time limit. HYPOTHESIS_PROFILE=search searches for new ones.
@@ -99,7 +99,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Configure garbage collection as a node does, without the loaded modules, which would take a fifth of the time."""
+    """Configure garbage collection as a node does. Loaded modules are excluded, since collecting them would take a fifth of the time."""
     collect_in_portions()
     gc.collect()
     freeze_loaded_objects()

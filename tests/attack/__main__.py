@@ -19,7 +19,7 @@ SEED_MAX = 2**31 - 1
 
 
 class Part(Struct, frozen=True):
-    """A part of the attack: its full count, and the unit of the count."""
+    """One part of the attack, with the count of a full run and the unit of that count."""
 
     count: int
     of: str

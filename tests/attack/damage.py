@@ -134,7 +134,9 @@ KINDS: tuple[Callable[[bytes, random.Random], bytes], ...] = (flip, flip, overwr
 
 
 def damaged(files: Files, other: Files, dice: random.Random, count: int) -> tuple[Files, list[str]]:
-    """Return the files after `count` damages, with a description of each. At most one file is replaced with another chain's."""
+    """Apply `count` random damages to the files. Return the files and a description of each damage. At most one file is replaced with the
+    other chain's file.
+    """
     index = files["block_log.index"]
     ends = [int.from_bytes(index[at : at + 8], "little") for at in range(0, len(index), 8)]
     found, done = dict(files), []
@@ -162,7 +164,8 @@ def damaged(files: Files, other: Files, dice: random.Random, count: int) -> tupl
 def start(files: Files, boot_of: SimulatedDisk, *, is_plain: bool) -> tuple[bytes, str, bool]:
     """Start from the files as the node does. Return the head's id, the state digest, and whether the start used a snapshot.
 
-    With `is_plain` the blocks are those of `tree()`, whose first block is applied in advance. Raises NodeError.
+    If `is_plain`, the files contain blocks of `tree()`. They share block 1, so the chain starts at that block instead of at genesis. Raises
+    NodeError.
     """
     disk = SimulatedDisk(1)
     disk.set_boot(boot_of.boot())
@@ -197,7 +200,8 @@ def attack(seed: int) -> str:
     dice = random.Random(seed)
     place = dice.randrange(len(folders()))
     folder, other = folders()[place], folders()[place ^ 1]
-    # Only the log and its checksums cover the blocks after the last sync, so after a kill at most one of them can be damaged.
+    # After a kill, only the log and its checksums confirm the blocks since the last sync. Damage to both could go undetected, so damage
+    # only one of them.
     count = 1 if folder.is_killed else dice.choice((1, 1, 1, 2))
     found, done = damaged(folder.files, other.files, dice, count)
     try:

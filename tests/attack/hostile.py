@@ -32,7 +32,7 @@ Lane = Callable[[bytes], bytes]
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Send `count` hostile requests, half of them to a node with HTTP/2 if the node has that option."""
+    """Send `count` hostile requests. If nodes have an option for HTTP/2, half of the requests go to a node that enables it."""
     options = [[], [HTTP2_OPTION]] if supported(HTTP2_OPTION) else [[]]
     total: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="coind-hostile-") as place:

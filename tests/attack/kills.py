@@ -43,7 +43,7 @@ SNAPSHOT_OPTION = "--snapshot-every"
 
 
 class Lost(AssertionError):
-    """An acknowledged block or transaction is missing, or the log is not a chain."""
+    """An acknowledged block or transaction is missing, or the blocks in the log don't form a chain."""
 
 
 class Acknowledged(Struct):
@@ -70,7 +70,7 @@ def run(count: int, seed: int) -> dict[str, int]:
 
 
 class Worker:
-    """Kills nodes on a sequence of folders."""
+    """Starts and kills nodes, on one data folder after another."""
 
     def __init__(self, place: Path, random: Random, kinds: list[str]) -> None:
         self.counts: Counter[str] = Counter()
@@ -88,7 +88,7 @@ class Worker:
         self._begin_folder()
 
     def run(self, kills: int) -> None:
-        """Kill `kills` times, with a start after each kill, including the last."""
+        """Kill a node `kills` times, and start it again after each kill, including the last."""
         try:
             self._run(kills)
         except Lost as error:
@@ -271,7 +271,7 @@ class Worker:
         return node
 
     def _check_log(self, client: Client) -> None:
-        """Compare the log with the acknowledged blocks. Its further blocks count as acknowledged from now on."""
+        """Compare the log with the acknowledged blocks. Any additional blocks in the log count as acknowledged from now on."""
         # Read the node's head first, since a producing node may have added blocks when its log is read.
         shown = client.health()
         blocks = read_log(self.data / "block_log", self.other)
@@ -293,7 +293,7 @@ class Worker:
         self.counts["starts checked"] += 1
 
     def _accept_branch(self, ids: list[bytes]) -> None:
-        """Accept a switch whose reply was lost, if it happened completely."""
+        """Accept a branch switch whose reply was lost. Raises Lost unless the log contains the longer branch."""
         branch = [block.id for block in self.branch]
         first = self.branch[0].number if self.branch else 0
         if not branch or len(ids) <= len(self.known.ids) or ids[first - 1 :] != branch[: len(ids) - first + 1]:

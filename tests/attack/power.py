@@ -33,7 +33,7 @@ MOVES_MAX = 30
 
 
 class Tree(Struct, frozen=True):
-    """Branches of one chain, each from block 1, and the state digest after each block id."""
+    """Branches of one chain, each starting at block 1, and the state digest for each block id."""
 
     branches: tuple[tuple[SignedBlock, ...], ...]
     digests: dict[bytes, str]
@@ -80,7 +80,7 @@ def tree() -> Tree:
 
 
 class Node:
-    """One life of a node: a chain and the data folder that it was loaded from."""
+    """One run of a node, from its start to its end: a chain and the data folder that it was loaded from."""
 
     def __init__(self, disk: SimulatedDisk) -> None:
         self.folder = DataFolder(FOLDER, DEV, tree().wire, disk)
@@ -104,7 +104,7 @@ class Node:
 
 
 class Story:
-    """The lives of one node and their guarantees: the heads allowed after a kill and after a power loss, oldest first."""
+    """Successive runs of one node on the same disk, and the heads that are allowed after a kill and after a power loss, oldest first."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
@@ -158,7 +158,7 @@ class Story:
         return node
 
     def end(self) -> None:
-        """End a life with a kill or a power loss."""
+        """End the node's run with a kill or a power loss."""
         if self.dice.random() < 0.3:
             self.disk = self.disk.kill()
             self.counts["kills"] += 1

@@ -114,13 +114,13 @@ def memos(count: int = 4071) -> list[Json]:
 
 
 def votes() -> list[Json]:
-    """Return operations that withdraw and cast a witness vote in turn."""
+    """Return operations that alternately withdraw and cast a witness vote."""
     fields = {"account": "alice", "witness": "initminer"}
     return [["account_witness_vote", fields | {"approve": bool(number % 2)}] for number in range(8947)]
 
 
 def fill_or_kill() -> list[Json]:
-    """Return one order that nearly all other orders fill, but not completely."""
+    """Return a fill-or-kill order. Nearly all other orders match it but can't fill it completely, so it is refused."""
     return [order("alice", 1, "100.000 SBD", "100.000 COIN", fill_or_kill=True)]
 
 
@@ -140,7 +140,7 @@ def request(method: str, params: Json) -> Json:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
-# Refused requests: the operations of a transaction, or a whole body, and whether refused work of this kind uses up an allowance.
+# Each refused attack: the operations of its transaction, or a complete body, and whether its refused work uses up the client's allowance.
 REFUSED: dict[str, tuple[Callable[[], Any], bool]] = {
     "proxies": (proxies, True),
     "memos": (memos, True),
@@ -163,7 +163,7 @@ def refused_body(client: Client, name: str) -> bytes:
 
 
 def accepted(client: Client, account: str) -> Iterator[bytes]:
-    """Yield transactions with nearly as many transfers as a call can have values, each transaction with a different memo."""
+    """Yield transactions whose transfers nearly reach the limit on JSON values in a call. Each transaction has a different memo."""
     for number in numbers():
         fields = {"from": account, "to": ORDINARY, "amount": "0.001 COIN", "memo": ""}
         transfers = [["transfer", fields | {"memo": f"{number}"}], *[["transfer", fields]] * (ACCEPTED_TRANSFERS - 1)]

@@ -1,4 +1,4 @@
-"""The calls that bench/waits.py measures. Read incrementally they have the same results as otherwise, even while posts change."""
+"""The calls that bench/waits.py measures return the same results when they are read incrementally, even while posts change."""
 
 import json
 

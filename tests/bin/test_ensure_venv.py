@@ -1,5 +1,5 @@
-"""The launchers in a fake checkout of shell scripts: when they start immediately and when they run the setup first. And lock files, which
-must include all imported packages.
+"""Tests the launchers in a fake checkout of shell scripts: when they start the program immediately, and when they run the setup first. Also
+tests that the lock files include all imported packages.
 """
 
 import json
@@ -24,7 +24,7 @@ from tests.conftest import ROOT
 from tests.helpers.sources import FOLDERS, imports, sources
 
 SETUP_STATUS = 7
-# Files next to the sessions of clients, browser, broker, Jupyter and Spark pin the packages that these import.
+# The packages that the sessions of clients, browser, broker, Jupyter and Spark import are pinned by files next to these sessions.
 CLIENTS = "tests/clients/"
 EXPLORER = "tests/explorer/"
 NATS = "tests/nats/"
@@ -137,7 +137,7 @@ def test_wheel_version_ranges_include_locked_versions() -> None:
 
 
 def test_wheel_requires_every_imported_package() -> None:
-    """A package that is only installed as a dependency of another can disappear with an update of that other one."""
+    """A package that is installed only because another package requires it can disappear when that other package is updated."""
     known = {canonicalize_name(need.name) for need in requirements()}
     packages = packages_distributions()
     tops = {top for path, top in foreign() if path.startswith(("node/", "rpc/", "state/"))}

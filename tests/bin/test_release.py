@@ -1,4 +1,4 @@
-"""The checks of a release tag, in repositories with two files."""
+"""The checks of a release tag, on repositories with two files."""
 
 import subprocess
 from pathlib import Path

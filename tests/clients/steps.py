@@ -34,7 +34,7 @@ def equal(found: object, expected: object) -> None:
 
 
 def refused(what: Callable[[], object], error: type[Exception], text: str) -> None:
-    """Fail unless the call raises the client's error with this text in it."""
+    """Fail unless the call raises an error of this class whose message contains `text`."""
     try:
         what()
     except error as refusal:

@@ -1,8 +1,8 @@
 """Every operation is in each table outside of the declarations, or is deliberately absent.
 
-The resource credits an operation costs, the accounts whose credits it changes, and the history of a web page that lists it belong to
-plugins and pages, and so do their tables. Each table omits some operations deliberately. They are listed here, so that this test fails for
-a new operation until it is added to the table or to the list.
+These tables belong to plugins and pages. They contain the resource credits that an operation costs, the accounts whose credits it changes,
+and the account page that lists it. Each table omits some operations deliberately. They are listed here, so that this test fails for a new
+operation until it is added to the table or to the list.
 """
 
 from typing import Annotated
@@ -99,7 +99,7 @@ def test_declared_fields_exist() -> None:
 
 
 def test_signer_field_holds_account_names() -> None:
-    """The kind of a field determines who must sign. A field without account names is refused in its declaration."""
+    """A signer field must hold account names. Declaring an operation with another kind of signer field fails."""
 
     class Numbered(Operation, frozen=True):
         number: UInt16 = 0

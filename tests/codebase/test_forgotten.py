@@ -1,4 +1,6 @@
-"""Items that a change easily forgets: the kinds of a new row's fields, the test of a method, and `RULES` after a change of rules."""
+"""Items that are easily forgotten in a change: the kinds of a new row's fields, the test of a method, and a new number in `RULES` after a
+change of the rules.
+"""
 
 import gzip
 import hashlib
@@ -21,13 +23,16 @@ SHOWN_BY_TYPE = names("""
     BlockSummary BlogAuthor BucketVolume CommentContent Follow FollowCount KeyReference ProposalVote RcParameters RcPool Role SentOnce
     StaleRoot TagCounter TagRest WithdrawRoute WitnessVote
 """)
-# The number of blocks in recorded cases, and a hash of the state and plugin data after each case, under these rules.
+# PLAYED lists recorded cases with the number of blocks to replay. KNOWN is the current `RULES` number and the hash of the state and plugin
+# data after these cases.
 PLAYED = {"walk_random": 500, "communities": 54}
 KNOWN = (3, "224acad119208e853c2ff2f06fc74ecd2efc797e24c60a11cccfdbd3e9ae7d40")
 
 
 def test_every_row_shows_its_fields() -> None:
-    """For `explorer_api.get_changes`, a row is in RECORDS with its records, in OTHER_KINDS with its fields' kinds, or in the list above."""
+    """`explorer_api.get_changes` can display every row: RECORDS names its records, OTHER_KINDS names its fields' kinds, or the list above
+    contains it.
+    """
     rows = {table.ROW for _, table in tables_of(Player(CASES / "communities").chain.state)}
     unknown = {row.__name__ for row in rows - RECORDS.keys() - OTHER_KINDS.keys()}
     assert unknown == SHOWN_BY_TYPE
@@ -44,7 +49,9 @@ def test_every_method_has_a_test() -> None:
 
 
 def test_changed_rules_have_a_new_number() -> None:
-    """If this fails, blocks have another effect or tables another format: increase `RULES`, and enter the number and the hash in KNOWN."""
+    """If this fails, the effect of blocks or the format of tables has changed. Increase `RULES`, and enter the new number and hash in
+    KNOWN.
+    """
     found = hashlib.sha256()
     for case, blocks in PLAYED.items():
         player = Player(CASES / case)

@@ -1,4 +1,4 @@
-"""Size limits, and code that the product doesn't use. ruff checks layout, docstrings and complexity."""
+"""Size limits, and a search for code that the product doesn't use. ruff checks layout, docstrings and complexity."""
 
 import ast
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ KEPT = (
     "*_command",  # named by the table of commands
     "pop_block",  # the counterpart of push_block (block-processing.md §2.6)
 )
-# Declarations and consumers of records read fields and constants.
+# Fields and constants aren't checked, since declarations and consumers of records read them.
 DATA = ("attribute", "variable")
 
 

@@ -37,7 +37,7 @@ from tests.helpers.method_coverage import watched
 
 CASES = Path(__file__).parent / "cases"
 
-# Cases with more blocks are long. Refusals whose texts share a prefix are of the same kind.
+# A case with more than LONG blocks is long. Refusals are of the same kind if the first KIND_LENGTH characters of their texts are equal.
 LONG = 500
 KIND_LENGTH, KIND_LOOKS = 30, 2
 
@@ -171,7 +171,7 @@ class Player:
 
 
 def same_text(wanted: Any, got: Any) -> bool:
-    """Whether two values have the same JSON. Most do, and a search for differences is slow."""
+    """Whether two values have the same JSON. This is usually true, and much faster than a search for differences."""
     return json.dumps(wanted, sort_keys=True) == json.dumps(got, sort_keys=True)
 
 

@@ -1,5 +1,5 @@
-"""Every recorded case in this process: blocks, accepted and refused broadcasts with their texts, fed blocks, and all served queries. Then
-each block is undone and applied again, with the invariants checked each time.
+"""Plays every recorded case in this process: blocks, accepted and refused broadcasts with their texts, fed blocks, and all served queries.
+Then undoes and reapplies each block, checking the invariants each time.
 """
 
 import pytest
@@ -14,7 +14,8 @@ SHORT = 200
 EVERY = 50
 EVERY_EMPTY = 5
 
-# Deliberate differences (docs/differences.md), by a part of their description, and errors that only reading a request can raise.
+# Expected differences, each given by a part of its description: deliberate ones (docs/differences.md), and errors that only parsing a
+# request can raise.
 DECIDED = (
     "object graph too deep",  # raised while the body is parsed
     "Cannot retrieve more than 1000 tags at a time.",  # the specification allows 100

@@ -206,7 +206,7 @@ def with_offset(recipe: Recipe, number: int) -> Recipe:
 
 
 def offset_counter(value: object, number: int) -> object:
-    """Return a counter with an offset; other values are returned unchanged."""
+    """Add an offset to a counter. Return any other value unchanged."""
     if not isinstance(value, Counting):
         return value
     return Counting(value.begin + number * 10_000 if isinstance(value.begin, int) else f"{value.begin}{number}-")

@@ -109,7 +109,7 @@ class Values:
         return draw.choice(draw.choice((*some, ("", "nobody", "null", "initminer", "temp", "x" * 16))))
 
     def text(self, name: str) -> str:
-        """Return a text of any length; for permlink fields often one of an existing post."""
+        """Return a text of random length. For a permlink field, it is often the permlink of an existing post."""
         draw = self.draw
         if "permlink" in name and draw.random() < 0.7:
             return f"{draw.choice(('post', 're', 'deep'))}-{draw.randrange(self.world.sizes.posts)}"

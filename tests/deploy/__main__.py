@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def checks(folder: Path) -> Iterator[Check]:
-    """Yield the checks. Files that are only fragments for their program are combined in a folder."""
+    """Yield the checks. A file that isn't complete on its own is first completed in `folder`."""
     try:
         linter = str(Path(python_with(HERE / "requirements.txt", ROOT / ".venv-deploy", "hadolint")).with_name("hadolint"))
     except SetupError as error:

@@ -17,7 +17,7 @@ BEGIN = "## Macros\n"
 
 
 def made(page: str) -> str:
-    """Return the page with its introduction kept and the rest generated."""
+    """Return the page's new text: its existing introduction, followed by the generated part."""
     introduction = page.partition(BEGIN)[0]
     macros = "\n".join(f"| `{each.signature}` | {each.help} |" for each in MACROS)
     with tempfile.TemporaryDirectory() as temporary:

@@ -76,7 +76,7 @@ def test_proxy_sends_a_forwarding_header(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PROXIES, ids=lambda path: path.name)
 def test_proxy_blocks_metrics(path: Path) -> None:
-    """The path can be encoded, as /%6Detrics: nginx decodes it."""
+    """The proxy also blocks an encoded path such as /%6Detrics, which nginx decodes."""
     text = path.read_text("utf-8")
     is_haproxy = path.suffix == ".cfg"
     rule, way_in = (

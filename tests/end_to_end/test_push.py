@@ -90,7 +90,7 @@ async def test_session_with_every_subscription(running: Running) -> None:
 
 
 async def test_slow_reader_is_dropped_without_delaying_others(running: Running) -> None:
-    """The default limits apply, so the test takes about ten thousand blocks."""
+    """The test needs about ten thousand blocks, since the node has its default limits."""
     slowest = 0.0
     async with websocket(port(running)) as slow, websocket(port(running)) as quick:
         for client in (slow, quick):
@@ -116,6 +116,7 @@ async def test_slow_reader_is_dropped_without_delaying_others(running: Running) 
             nursery.cancel_scope.cancel()
         with trio.fail_after(30):
             end = await slow.until_closed()
-    # A client that reads nothing for DISCONNECT_SECONDS_MAX is cut off without a close frame: on a busy machine, this one.
+    # A client that reads nothing for DISCONNECT_SECONDS_MAX is cut off without a close frame. On a busy machine this can happen to this
+    # client.
     assert (end.code, end.reason) in [(TRY_AGAIN_LATER, TOO_SLOW), (ABNORMAL, None)]
     assert slowest < HEALTH_SECONDS_MAX

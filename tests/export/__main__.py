@@ -1,7 +1,7 @@
 """The command line of the export tests: `bin/test export [--count N] [--seed S] [--workload FILE]`.
 
-It exports all recorded cases and, if named, a block log of the same chain, and compares them with the chain: operations with
-`account_history_api.get_ops_in_block` for each block, totals computed by SQL with those of the state. Then it kills exports N times.
+It exports all recorded cases and, with `--workload`, a block log of the same chain. It compares each block's exported operations with the
+reply of `account_history_api.get_ops_in_block`, and totals that SQL computes with the totals of the state. Then it kills exports N times.
 """
 
 import argparse

@@ -257,7 +257,7 @@ def compare_totals(reader: Reader, chain: Chain) -> None:
 def compare_rewards(reader: Reader, state: State) -> int:
     """Compare the rewards of each account with its pending balances. Return the number of accounts with rewards.
 
-    For chains that start at the last hardfork, since rewards were once paid immediately.
+    The chain must start at the last hardfork, since the rules before hardfork 17 paid rewards immediately.
     """
     waiting = {each.name: (each.reward_coin_balance, each.reward_sbd_balance, each.reward_vesting_balance) for each in state.accounts}
     waiting.pop("null", None)  # its balance is destroyed

@@ -77,7 +77,7 @@ def kill_exports(source: Path, folder: Path, count: int, seed: int) -> Kills:
         if os.WIFSIGNALED(status):
             done.kills += 1
             done.ranges += len(list(torn.glob("blocks/*/blocks.parquet")))
-            # No file under its final name is torn.
+            # No file with its final name is incomplete.
             there = contents(torn)
             assert all(there[name] == right[name] for name in there if name.startswith(("operations/", "blocks/", "tables/")))
             continue

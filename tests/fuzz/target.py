@@ -23,8 +23,8 @@ Run = Callable[[bytes], object]
 class Target(Struct, frozen=True):
     """A parser to fuzz.
 
-    `share` is its part of a whole run's inputs. `modules` are the modules whose branch coverage guides the search. If `is_json`, the
-    inputs are JSON texts, and mutations also change them as JSON.
+    `share` is the number of inputs that it gets out of 1,000 of a complete run. `modules` are the modules whose branch coverage guides the
+    search. If `is_json`, the inputs are JSON texts, and mutations also change them as JSON.
     """
 
     name: str

@@ -67,7 +67,7 @@ def decoded(data: bytes) -> Any:
 
 
 def instrument_generated() -> None:
-    """Instrument the functions that the codec has generated, so that they also guide the search. The seeds have made it generate them."""
+    """Instrument the functions that the codec generated while it processed the seeds, so that their coverage also guides the search."""
     for found in gc.get_objects():
         if isinstance(found, FunctionType) and found.__code__.co_filename.startswith("<codec "):
             atheris.instrument_func(found)

@@ -128,7 +128,7 @@ class ApiChain:
     def call(self, method: str, *params: Any, local: bool = True, **named: Any) -> Any:
         """Call a method as a local client, with positional or named parameters, and return its result; raises Refusal.
 
-        On a `coin` chain the result is compared with its shape in methods.json, where the reference has the method.
+        On a `coin` chain, the result must have the shape in methods.json if the reference has this method.
         """
         group = method.split(".")[0]
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params) if group == "condenser_api" else named}

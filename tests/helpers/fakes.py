@@ -1,4 +1,4 @@
-"""A chain, and methods with the reference's parameters but without a state. They return results that the test prepares."""
+"""Test doubles: RPC methods with the reference's parameters but without a chain's state. They return results that the test prepares."""
 
 import enum
 import json

@@ -98,7 +98,7 @@ class InstallScenario:
     # ------------------------------------------------------------------ steps
 
     def version_output(self) -> str:
-        """Print the version with each command that does so."""
+        """Check that `coind --version` and `python -m coind version` print the same version. Return the second line of the latter."""
         shown, (first, second, *_) = self.coind("--version"), self.python("-m", "coind", "version").splitlines()
         expect(shown.strip() == first == f"coind {self.version}", "another version", f"{shown}\n{first}")
         return second

@@ -33,7 +33,7 @@ def dev_chain(*plugins: str) -> Chain:
 
 
 def grown_chain(count: int, *plugins: str) -> Chain:
-    """Return a chain dev with `count` empty blocks."""
+    """Return a dev chain with `count` empty blocks."""
     chain = dev_chain(*plugins)
     for _ in range(count):
         make_block(chain)
@@ -60,7 +60,7 @@ def block_at(chain: Chain, number: int) -> SignedBlock:
 
 
 def copy_of(chain: Chain, last: int | None = None) -> Chain:
-    """Return another chain dev with the same plugins and blocks, up to the block `last`, or all."""
+    """Return another dev chain with the same plugins and blocks, up to the block `last`, or all."""
     other = dev_chain(*chain.state.plugins)
     for number in range(1, (chain.state.props.head_block_number if last is None else last) + 1):
         other.push_block(structs.replace(block_at(chain, number)))

@@ -172,7 +172,9 @@ def paid(field: str, on_author: bool = False, **fields: Any) -> Walk:
 
 
 def vote_weight(state: State, start: int) -> int:
-    """Change a vote: its weight is subtracted from the comment's total weight, which may have been paid in the meantime."""
+    """Change a vote, which subtracts its weight from the comment's total weight. A payout can have reset the total before. Return the total
+    weight.
+    """
     comment = comment_of(state, total_vote_weight=start)
     vote = state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, weight=1, rshares=0))
     change_vote(state, comment, vote, 1, 1)
@@ -346,8 +348,8 @@ def of_token_rewards(field: str, vests: int) -> Walk:
 
 
 def too_much_contributed() -> None:
-    """A contribution that would overflow together with earlier ones is refused with an integer overflow, since the hard cap is at most
-    10^15.
+    """A contribution whose sum with earlier ones exceeds 63 bits is refused with an integer overflow, although it also exceeds the hard cap
+    of at most 10^15.
     """
     state = world()
     state.hardfork_properties.modify(state.hardforks, last_hardfork=24)
@@ -455,7 +457,7 @@ def regained(state: State, start: int) -> int:
 
 
 def largest_bar(state: State, start: int) -> int:
-    """Return the maximum credits of an account with `start` VESTS and a creation adjustment of 1."""
+    """Return the maximum credits of an account with `start` VESTS and an adjustment of 1 for its creation fee."""
     return maximum_rc(alice(state, vesting_shares=start), 1)
 
 

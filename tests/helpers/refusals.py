@@ -53,7 +53,7 @@ def sites() -> tuple[RefusalSite, ...]:
 
 
 def rules() -> tuple[Source, ...]:
-    """The modules that can refuse."""
+    """Return the modules that contain refusals."""
     return tuple(source for source in sources("state") if source.path.startswith(RULES))
 
 
@@ -80,8 +80,8 @@ def walk(source: Source) -> Iterator[tuple[Function | None, ast.AST]]:
 
 
 def refusal(node: ast.AST) -> ast.Call | None:
-    """Return the call that holds the refusal's text, of a `require` or of a refusal's constructor. A class raised without a call also
-    counts.
+    """Return the call with the refusal's text: a `require`, or the construction of a refusal. A class that is raised without a call counts
+    as a call without arguments.
     """
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name) and node.exc.id in REFUSALS:
         return ast.Call(node.exc, [], [])
@@ -91,7 +91,9 @@ def refusal(node: ast.AST) -> ast.Call | None:
 
 
 def texts_of(call: ast.Call, scope: Scope) -> set[str]:
-    """Return the possible texts of a refusal. Without a text its condition is used, and without either its class."""
+    """Return the possible texts of a refusal. Without a text, return its condition. Without a condition, return the default text of its
+    class.
+    """
     assert isinstance(call.func, ast.Name)
     name, position = call.func.id, 1 if call.func.id in CHECKS else 0
     said = literals(call.args[position], scope) if len(call.args) > position else {""}

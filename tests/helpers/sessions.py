@@ -106,7 +106,9 @@ def steps(command: list[str], seconds_max: int = SESSION_SECONDS_MAX) -> Iterato
 
 
 def totals(results: Iterable[str], *, needs_pass: bool = True) -> int:
-    """Take the results of all steps and print their totals; the status is 0 when none failed and, if `needs_pass`, some passed."""
+    """Count the results of all steps and print the totals. Return the exit status: 0 if no step failed and, with `needs_pass`, at least one
+    passed.
+    """
     counts: Counter[str] = Counter()
     try:
         counts.update(results)

@@ -1,9 +1,10 @@
-"""A disk in memory for the tests of the node's storage. It can crash, lose its process, fill up or fail at any operation, all from a seed.
+"""A disk in memory for the tests of the node's storage. It can simulate a power loss, a kill of the process, a full disk, or a failure at
+any operation. Every outcome depends only on a seed.
 
-It has the methods of `node.storage.disk.Disk`, and keeps only the guarantees of that class. In a crash, a write that `File.sync` has not
-covered can be kept, dropped, torn at any byte, kept in some of its sectors, or replaced by zeros, independently of the order of writes. A
-change of names that `Disk.sync_folder` has not covered can be kept or dropped. Synced content is never damaged, not even next to a torn
-write.
+It has the methods of `node.storage.disk.Disk`, and gives only the guarantees that this class documents. In a crash, a write that
+`File.sync` has not covered can be kept, dropped, torn at any byte, kept in some of its sectors, or replaced by zeros, independently of the
+order of writes. A change of names that `Disk.sync_folder` has not covered can be kept or dropped. Synced content is never damaged, not even
+next to a torn write.
 """
 
 import errno
@@ -187,7 +188,8 @@ class SimulatedDisk:
     def crash(self) -> "SimulatedDisk":
         """Return the disk after a power loss. This one then refuses all operations."""
         after = self._successor(self.random.getrandbits(64))
-        # Two of three crashes keep the order of name changes, so that the first changes survive. The others keep any of them.
+        # In two of three crashes, name changes survive in order: the first ones are kept, and the others are lost. In the third crash, each
+        # change is kept or lost independently.
         some = self.random.randrange(len(self._changes) + 1)
         in_order = self.random.random() < 2 / 3
         names = dict(self._names)
@@ -238,7 +240,7 @@ class SimulatedDisk:
     # -------------------------------------------------------------- used by files
 
     def require_power(self) -> None:
-        """Raise OSError after a crash or kill of this disk."""
+        """Raise OSError if `crash` or `kill` has ended this disk."""
         if not self._is_on:
             raise OSError(errno.EIO, "the power is off")
 
@@ -260,7 +262,7 @@ class SimulatedDisk:
         return None
 
     def begin_whole(self) -> None:
-        """Count an atomic operation; raises the exception that ends or fails it."""
+        """Count an atomic operation. Raises the exception if the process ends or the disk fails at this operation."""
         failure = self.begin()
         if failure is not None:
             raise failure

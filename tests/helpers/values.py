@@ -1,6 +1,6 @@
 """Hypothesis strategies for random values of declared types, derived from the kinds of their fields.
 
-Not every format can represent every value: JSON has no negative assets and no historic symbols, condenser JSON no SMTs.
+Not every format can represent every value: JSON has no negative assets and no historic symbols, and condenser JSON has no SMTs.
 """
 
 from __future__ import annotations

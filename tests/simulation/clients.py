@@ -40,8 +40,8 @@ class Refusal(Exception):
 class Client:
     """A program that uses the node. Its random generator determines all its actions.
 
-    `life` returns the number of the node's current life. `acknowledge` is called with a transaction and the block that the node reports for
-    it.
+    `life` returns the number of the node's current life, which increases at each start. `acknowledge` is called with a transaction and the
+    block that the node reports for it.
     """
 
     def __init__(

@@ -35,7 +35,9 @@ class Seen(Struct, frozen=True):
 
 
 class Sent(Struct):
-    """A sent transaction: sent at `sent_at`, and answered at `at` by the node's life `life`."""
+    """A sent transaction: the time it was sent (`sent_at`), the time of the reply (`at`), and the number of the node's life that replied
+    (`life`).
+    """
 
     trx: SignedTransaction
     kind: str

@@ -20,7 +20,9 @@ DAMAGES = ("unsigned", "stranger", "witness", "merkle", "time", "transaction")
 
 
 def made_block(parent: SignedBlock, when: int, transactions: tuple[SignedTransaction, ...] = (), **changed: Any) -> SignedBlock:
-    """Return a block on a parent. `changed` are fields to set before signing; its `secret` is the signing key (None: unsigned)."""
+    """Return a block on a parent. `changed` contains fields to set before signing. Its entry `secret` is not a field but the signing key
+    (None: unsigned).
+    """
     secret = changed.pop("secret", SECRET)
     block = SignedBlock(previous=parent.id, timestamp=when, witness=WITNESS, transactions=transactions)
     block.transaction_merkle_root = merkle_root(transactions)

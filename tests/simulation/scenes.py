@@ -180,7 +180,7 @@ async def send_branch(world: World, *, is_good: bool) -> None:
     branch = made_branch(parent, depth + 1, transactions[: world.draw.randint(0, 20)])
     if is_good:
         world.rivals.update(block.id for block in branch)
-        # Its head may be older than the one it replaces, by the number of slots that the node has missed.
+        # The branch's head can be older than the head that it replaces, by the number of slots that the node has missed.
         world.disturb(2 * COIN_BLOCK_INTERVAL)
     else:
         client = world.client(f"bad {trio.current_time()}")

@@ -63,5 +63,5 @@ def test_user_program_runs(journey: InstallScenario, step: str) -> None:
 
 
 def test_installed_extra_data(journey: InstallScenario) -> None:
-    """The pages that `tests/docs` follows, and `bin/test wheel`, test the extra's functions."""
+    """Checks only the installation. `bin/test wheel`, and the pages that `tests/docs` follows, test the functions of the extra."""
     assert journey.coind("install", "data") == "data is installed\n"

@@ -126,7 +126,7 @@ def session(url: str, chain: str) -> None:
 
 
 def refusals(steem: Steem, alice: Account, coin: str) -> None:
-    """beem recognises errors by the node's texts."""
+    """Check refusals. beem recognises errors by the node's messages."""
     with step("refusal: an account that isn't there"):
         refused(lambda: Account("nobody-here", blockchain_instance=steem), AccountDoesNotExistsException, "nobody-here")
     with step("refusal: more than there is"):
@@ -142,7 +142,7 @@ def refusals(steem: Steem, alice: Account, coin: str) -> None:
 
 
 def limits(steem: Steem, coin: str, debt: str) -> None:
-    """Operations that beem encodes differently from the chain, so that its signature doesn't match (docs/clients.md)."""
+    """Check operations that beem encodes differently from the chain, so that the node refuses their signatures (docs/clients.md)."""
     with step("limit: control characters"):
         alice = Account("alice", blockchain_instance=steem)
         refused(lambda: alice.transfer("bob", "1.000", coin, memo="bell \x07"), MissingRequiredActiveAuthority, "")

@@ -41,7 +41,7 @@ def same(found: object, wanted: object) -> None:
 
 
 def holds(text: str, *wanted: str) -> None:
-    """Assert that a text contains all of these."""
+    """Assert that a text contains each string of `wanted`."""
     missing = [one for one in wanted if one not in text]
     assert not missing, f"{missing} not in {text[:1500]!r}"
 
@@ -59,7 +59,7 @@ def table(place: Any, caption: str) -> list[list[str]]:
 
 
 def facts(place: Any) -> dict[str, str]:
-    """Return the names and values of a card."""
+    """Return the values that a card displays, by their names."""
     script = """(place) => Object.fromEntries([...place.querySelectorAll("dl.facts dt")].map((one) =>
         [one.textContent, one.nextElementSibling.textContent.trim().replace(/\\s+/g, " ")]))"""
     found: dict[str, str] = place.evaluate(script)

@@ -175,7 +175,7 @@ def home_is_seen_at_once(browser: Browser, node: Node) -> str:
 
 @check
 def first_views_in_figures(browser: Browser, node: Node) -> str:
-    """The table in docs/performance.md: load times without and with a cache."""
+    """Measure load times without and with a cache, for the table in docs/performance.md."""
     rows = []
     for path in FIRST_VIEWS:
         with viewing(browser, node.url) as view:

@@ -48,7 +48,7 @@ def keys() -> Run:
 
 
 def signatures() -> Run:
-    """Return a target that recovers a key from a signature and the digest after it."""
+    """Return a target that recovers a public key. Its input is a signature followed by a digest."""
     rules: tuple[Canonical, ...] = tuple(Canonical)
 
     def run(data: bytes) -> None:

@@ -25,9 +25,9 @@ def refused_or(work: Any, *arguments: Any) -> Any:
 
 
 def check_json_round_trip(value: Any, show: Callable[[Any, bool], Any], read: Callable[[Any, bool], Any]) -> None:
-    """Check that a value's JSON can be parsed or is refused, and that the parsed value then has the same JSON.
+    """Check that a value's JSON is either refused or parsed, and that the parsed value has the same JSON again.
 
-    JSON doesn't represent every value exactly, in the reference either: three symbol numbers share their text with COIN, SBD and VESTS,
+    As in the reference, JSON doesn't represent every value exactly: three symbol numbers share their text with COIN, SBD and VESTS,
     enumerations are truncated to 32 bits, and the condenser format changes some operations and negative amounts.
     """
     for legacy in FORMS:

@@ -1,7 +1,8 @@
-"""A preloaded Python process that runs programs in forks. Tests start hundreds of programs, and most of their time was spent on imports.
+"""A preloaded Python process that runs programs in forks. Tests start hundreds of programs, and would otherwise spend most of their time on
+imports.
 
-Tests start a separate process for behaviour that a fork doesn't reproduce: missing or premature imports, kills, and what a process inherits
-from its parent at its start.
+Tests start a separate process for behaviour that a fork doesn't reproduce: missing or premature imports, kills, and properties that a
+process inherits from its parent when it starts.
 """
 
 import secrets

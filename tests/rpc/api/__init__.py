@@ -1,1 +1,3 @@
-"""What the methods answer where no recorded case says it (tests/conformance/cases has most): limits, work, and our own methods."""
+"""Replies of the methods that no recorded case covers (tests/conformance/cases has most of them): limits, work units, and the project's own
+methods.
+"""

@@ -15,7 +15,7 @@ GENESIS = ["coin.dao", "initminer", "miners", "null", "temp"]
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Three accounts in addition to the reference's own."""
+    """A chain with three accounts in addition to the reference's own."""
     api = ApiChain()
     api.account("alice", balance=1500, sbd_balance=2, vesting_shares=5_000_000_000_000_000, proxied_vsf_votes=(2**40, 3, 0, 0))
     api.account("bob", proxy="alice", next_vesting_withdrawal=1_500_000_000)
@@ -61,7 +61,7 @@ def test_voting_power_is_that_of_the_last_vote(api: ApiChain) -> None:
 
     assert power(voting_mana=9700, voting_mana_time=hardfork_20 - 1) == 9700
     assert power(voting_mana=500, voting_mana_time=hardfork_20, last_vote_time=hardfork_20) == 5000
-    # A day of the five that a full bar takes has passed since the vote.
+    # One day has passed since the vote. Full voting power takes five days to regenerate.
     assert power(voting_mana=500, voting_mana_time=hardfork_20 + 86400, last_vote_time=hardfork_20) == 3000
     assert power(voting_mana=2000, voting_mana_time=hardfork_20, last_vote_time=hardfork_20) == 10000
     assert power(voting_mana=5, voting_mana_time=hardfork_20, delegated_vesting_shares=1000) == 0

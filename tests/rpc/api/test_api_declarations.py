@@ -1,4 +1,6 @@
-"""Declarations of methods against methods.json: names, arguments, defaults, and orders of lists; and methods of plugins that are off."""
+"""Compares the method declarations with methods.json: names, arguments, defaults, and sort orders of lists. Also tests methods whose plugin
+is disabled.
+"""
 
 import enum
 import json
@@ -16,12 +18,12 @@ from tests.helpers.shapes import mismatches
 
 DESCRIBED = described_methods()
 OWN = sorted(name for name in METHODS if name in DESCRIBED)
-# What the reference doesn't have; every other method is in methods.json.
+# Groups and methods that the reference lacks. Every other method is in methods.json.
 OUR_GROUPS = ("dev_api", "explorer_api", "login_api")
 CALLBACKS = ("set_block_applied_callback", "set_pending_transaction_callback", "cancel_all_subscriptions")
 OUR_METHODS = {"rpc.discover", *(f"{group}.{name}" for group in ("condenser_api", "database_api") for name in CALLBACKS)}
 RAW = [name for name in OWN if METHODS[name].raw]
-# Lists whose number of members is fixed are empty by default, as in the reference.
+# Lists that must have a fixed number of elements are empty by default, as in the reference.
 FIXED = re.compile(r"no array of \d+$")
 
 
@@ -51,7 +53,7 @@ def test_arguments() -> None:
 
 
 def test_the_default_result_has_the_described_shape() -> None:
-    """Except for members that can be null, and lists, which are empty."""
+    """Members that can be null, and lists, which are empty by default, are not compared."""
     wire = ApiChain().wire
     for name in OWN:
         shown = signature(METHODS[name], wire)
@@ -69,13 +71,13 @@ def test_the_signature_shows_every_argument() -> None:
 
 
 def holds_nothing(method: Method) -> bool:
-    """Whether the default result wraps an object without members: a missing block."""
+    """Whether the default result is an empty object in a wrapper, for methods whose block may be missing."""
     return method.name in ("block_api.get_block", "debug_node_api.debug_pop_block")
 
 
 @pytest.mark.parametrize("name", sorted(name for name in OWN if "orders" in DESCRIBED[name]))
 def test_orders(name: str) -> None:
-    """Each order that is described is served, and no other."""
+    """A list supports exactly the sort orders that methods.json describes."""
     api = ApiChain()
     for order in order_names():
         request: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": name, "params": {"order": order}}
@@ -100,11 +102,11 @@ def test_an_argument_error_names_its_parameter(name: str, params: Any, parameter
 
 
 def order_names() -> list[str]:
-    """All orders that any list has."""
+    """Return all sort orders of all lists."""
     return sorted({order for entry in DESCRIBED.values() for order in entry.get("orders", ())} - NOT_IN_THE_ENUMERATION)
 
 
-# Names that only the specification has; some lists take them as other names of orders (rpc-api.md §3.8).
+# Names that only the specification has. Some lists accept them as aliases of sort orders (rpc-api.md §3.8).
 NOT_IN_THE_ENUMERATION = {
     order for entry in DESCRIBED.values() for order in entry.get("orders", ()) if order.endswith("_symbol") or "symbol_voter" in order
 } | {"by_voter_symbol_comment"}
@@ -119,7 +121,7 @@ NEITHER = "_follow_api || _reputation_api: Neither follow_api_plugin nor reputat
     ("method", "params", "text"),
     [
         ("get_account_history", ["alice", -1, 1], "_account_history_api: account_history_api_plugin not enabled."),
-        # The name of another plugin, as on the reference.
+        # The reference also names a different plugin here.
         ("get_key_references", [[]], "_account_by_key_api: account_history_api_plugin not enabled."),
         ("get_ticker", [], "_market_history_api: market_history_api_plugin not enabled."),
         ("get_follow_count", ["alice"], "_follow_api: follow_api_plugin not enabled."),

@@ -1,4 +1,4 @@
-"""The signer of a block."""
+"""The signing key that blocks are displayed with."""
 
 from rpc.records.blocks import block_signer
 from state.protocol.keys.keys import NULL_KEY

@@ -1,4 +1,4 @@
-"""Transactions and blocks that come in, in both groups."""
+"""Broadcasts of transactions and blocks through condenser_api and network_broadcast_api."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ WAIT = ["condenser_api.broadcast_transaction_synchronous", "network_broadcast_ap
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Two blocks, and an account."""
+    """A chain with two blocks and an account."""
     api = ApiChain()
     api.start(2)
     api.account("alice")
@@ -70,7 +70,7 @@ def test_an_undecodable_transaction_is_refused_before_it_is_pushed(api: ApiChain
 
 
 def test_the_age_of_the_head_can_be_limited(api: ApiChain) -> None:
-    """The head can be as old as max_block_age; a negative age allows any."""
+    """A broadcast is refused if the head block is older than max_block_age seconds. A negative value allows any age."""
     api.now = api.state.head_time + 11
     trx = api.wire.transaction_to_json(transfer(api))
     old = (-32003, "Assert Exception:!check_max_block_age( args.max_block_age ): ")
@@ -97,7 +97,7 @@ def test_blocks_are_pushed_in_both_groups(api: ApiChain) -> None:
     assert other.call("network_broadcast_api.broadcast_block", block=shown[0]) == {}
     assert other.call("condenser_api.broadcast_block", api.call("condenser_api.get_block", 2)) == {}
     assert other.state.props.head_block_id == api.state.props.head_block_id
-    # A block that is known already is no error.
+    # Pushing a block again is not an error.
     assert other.call("network_broadcast_api.broadcast_block", block=shown[1]) == {}
 
 

@@ -1,4 +1,4 @@
-"""Callbacks as the clients of older nodes set them: by name and by number, after a login, over a WebSocket only."""
+"""Callbacks as clients of older nodes set them: by API name or number, after a login, and only over a WebSocket."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ CALLBACKS = ("set_block_applied_callback", "set_pending_transaction_callback")
 
 @pytest.fixture
 def world() -> PushClients:
-    """A chain with a block."""
+    """A chain with one block."""
     made = PushClients()
     made.make(1)
     return made

@@ -1,4 +1,4 @@
-"""chain_api: transactions and blocks that are pushed, with the outcome as a result."""
+"""chain_api: the result of pushing a transaction or a block is its outcome."""
 
 from state.operations.transfers import Transfer
 from state.protocol.transaction import SignedTransaction
@@ -7,7 +7,7 @@ from tests.helpers.api import INIT_SECRET, ApiChain
 
 
 def transfer(api: ApiChain, amount: int = 1000) -> SignedTransaction:
-    """A transaction of the first witness."""
+    """Return a transfer by the first witness."""
     operation = Transfer(from_="initminer", to="null", amount=Asset(amount, COIN), memo="")
     return api.transaction(operation, signers=(INIT_SECRET,))
 

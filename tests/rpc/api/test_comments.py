@@ -1,4 +1,4 @@
-"""Comments and the votes on them in database_api: by name, and in all orders of the lists."""
+"""Comments and their votes in database_api: by name, and in every sort order."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ EPOCH = "1970-01-01T00:00:00"
 
 @pytest.fixture
 def api() -> ApiChain:
-    """A post of alice with two replies, one of them answered, and a post of bob; carol and dan have voted."""
+    """A chain on which alice's post has two replies, one of which has a reply, and bob has another post. carol and dan have voted."""
     api = ApiChain()
     for name in ("alice", "bob", "carol", "dan"):
         api.account(name)
@@ -31,7 +31,7 @@ def api() -> ApiChain:
 
 
 def add(api: ApiChain, author: str, permlink: str, parent: Comment | None, **fields: Any) -> Comment:
-    """A comment with its text; it was last changed at a time that grows with its record id."""
+    """Insert a comment with its text. Its last update is later than that of all comments with lower record ids."""
     comments = api.state.comments
     row = comments.insert(Comment(author=author, permlink=permlink, category="cat", last_update=1000 + comments.next_id, **fields))
     if parent is None:
@@ -46,7 +46,7 @@ def keys(comments: list[dict[str, Any]]) -> list[str]:
     return [f"{comment['author']}/{comment['permlink']}" for comment in comments]
 
 
-def test_find_comments_as_the_specification_has_it(api: ApiChain) -> None:
+def test_find_comments(api: ApiChain) -> None:
     wanted = [["nobody", "x"], ["bob", "a-post"], ["dan", "re-re"]]
     found = api.call("database_api.find_comments", start=wanted, limit=1, order="by_account")["comments"]
     assert keys(found) == ["bob/a-post"]

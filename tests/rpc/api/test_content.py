@@ -1,4 +1,4 @@
-"""Limits of what is shown with a post, and the tags of an author."""
+"""Limits on the content returned with a post, and the tags that an author uses."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.helpers.social import post, social_site, vote
 
 @pytest.fixture
 def api() -> ApiChain:
-    """A post of alice under two tags with a reply of bob, on which carol has voted twice."""
+    """A chain with a post by alice that has two tags, and a reply by bob. carol has voted on both."""
     api = social_site()
     post(api, "alice", "one", "art", "News", title="First", body="A post")
     post(api, "bob", "re-one", parent=("alice", "one"), body="A reply")
@@ -31,7 +31,7 @@ def test_large_bodies_are_not_shown(api: ApiChain) -> None:
     assert api.call("condenser_api.get_content", "alice", "one")["body"] == "body pruned due to size"
 
 
-def test_votes_and_replies_are_not_too_many(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_votes_and_replies_are_limited(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
     post(api, "carol", "re-two", parent=("alice", "one"))
     asked: list[tuple[str, list[str]]] = [
         ("active_votes", ["alice", "one"]),
@@ -56,7 +56,7 @@ def test_tags_used_by_author(api: ApiChain) -> None:
     assert api.refused("tags_api.get_tags_used_by_author", author="nobody") == unknown
 
 
-def test_without_plugins_discussions_are_told_all_the_same() -> None:
+def test_discussions_are_returned_without_plugins() -> None:
     api = social_site(plugins=[])
     post(api, "alice", "one", "art")
     vote(api, "bob", "alice", "one")

@@ -1,4 +1,4 @@
-"""Making blocks by hand: debug_node_api, for programs on the same machine only."""
+"""debug_node_api, which makes blocks by hand. Only programs on the same machine can use it."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ TRANSFER = Transfer(from_="initminer", to="null", amount=Asset(1, COIN))
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Two blocks."""
+    """A chain with two blocks."""
     api = ApiChain()
     api.start(2)
     return api
@@ -91,7 +91,7 @@ def test_the_last_slot_can_be_reached(api: ApiChain) -> None:
 
 @pytest.mark.parametrize("skip", [*(1 << bit for bit in range(14)), Skip.FORK_DB | Skip.WITNESS_SIGNATURE, 4_294_967_295])
 def test_blocks_follow_a_block_with_skipped_checks(api: ApiChain, skip: int) -> None:
-    """As blocks of others do as well: the next one links to the last, is signed, and the last one can be applied again."""
+    """A block made with skipped checks is like any other block: later blocks link to it, it is signed, and it can be applied again."""
     api.chain.push_transaction(api.transaction(TRANSFER, signers=(INIT_SECRET,)))
     assert generated(api, count=2, skip=skip) == 2
     assert generated(api, count=2, skip=skip, debug_key=WIF) == 2
@@ -106,7 +106,7 @@ def test_blocks_follow_a_block_with_skipped_checks(api: ApiChain, skip: int) -> 
 
 
 def test_a_head_with_skipped_checks_survives_edits(api: ApiChain) -> None:
-    """Changing the head applies it again, without the checks that it was accepted without."""
+    """An edit reapplies the head block, and skips the same checks as when the block was first accepted."""
     api.chain.push_transaction(api.transaction(TRANSFER), Skip.AUTHORITY_CHECK)
     assert generated(api, count=1, skip=Skip.AUTHORITY_CHECK) == 1
     number = api.state.props.head_block_number
@@ -115,19 +115,19 @@ def test_a_head_with_skipped_checks_survives_edits(api: ApiChain) -> None:
     assert generated(api, count=1, debug_key=WIF) == 1
 
 
-def test_until_a_time_sparsely(api: ApiChain) -> None:
+def test_blocks_until_a_time_sparsely(api: ApiChain) -> None:
     time = api.state.head_time
     assert until(api, time) == 0
     assert until(api, time + 3000) == 2
     assert api.state.head_time == time + 3000
-    # One block is made now, and none for a time that lies less than two slots after it.
+    # One block is made immediately. No block is made for a time less than two slots after it.
     assert until(api, time + 3000 + 5) == 1
     assert api.state.head_time == time + 3003
     assert until(api, time + 3003 + 13) == 2
     assert api.state.head_time == time + 3003 + 12
 
 
-def test_until_a_time_in_every_slot(api: ApiChain) -> None:
+def test_blocks_until_a_time_in_every_slot(api: ApiChain) -> None:
     time = api.state.head_time
     assert until(api, time + 10, generate_sparsely=False) == 4
     assert api.state.head_time == time + 12

@@ -1,4 +1,4 @@
-"""Lists of discussions: of a feed, of a blog, and of the replies of an author."""
+"""Lists of discussions: an account's feed, its blog, and an author's replies."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ GROUPS = ["condenser_api", "tags_api"]
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Three posts with votes under several tags, and replies to the first, whose record id isn't 0."""
+    """A chain with three posts that have votes and several tags, and replies to the first post, whose record id isn't 0."""
     api = social_site()
     post(api, "dave", "zero")
     post(api, "alice", "one", "art", "news", body="A post of älice")
@@ -31,7 +31,7 @@ def api() -> ApiChain:
 
 
 def ask(api: ApiChain, group: str, method: str, **query: Any) -> list[dict[str, Any]]:
-    """The discussions that either group finds."""
+    """Return the discussions that a method of either group finds."""
     if group == "condenser_api":
         found: list[dict[str, Any]] = api.call(f"{group}.{method}", query)
         return found
@@ -60,7 +60,7 @@ def test_lists_that_differ_from_the_reference(api: ApiChain, group: str, method:
 
 @pytest.fixture
 def blogs(api: ApiChain) -> ApiChain:
-    """carol follows bob and alice; bob reblogs alice's second post."""
+    """A chain on which carol follows bob and alice, and bob has reblogged alice's second post."""
     follow(api, "carol", "bob", "blog")
     follow(api, "dave", "bob", "blog")
     post(api, "alice", "second", "news", body="x" * 50)

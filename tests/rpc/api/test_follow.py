@@ -1,4 +1,4 @@
-"""Feeds with reblogs, in both groups. The reference numbers these entries in another way, so recorded cases don't prove them."""
+"""Feeds with reblogs, in both groups. The reference numbers feed entries differently, so recorded cases don't cover them."""
 
 from typing import Any
 
@@ -31,6 +31,6 @@ def test_feeds_with_reblogs(group: str, method: str) -> None:
 
     assert feed("dave") == [("one", ["bob"], reblogged, 1), ("own", [], EPOCH, 0)]
     assert feed("dave", 1, 1) == feed("dave", 0, 1)
-    # A post that its author brought to the feed names nobody else.
+    # No reblogger is named for a post that entered the feed because its author is followed.
     assert feed("carol") == [("two", [], EPOCH, 1), ("one", [], EPOCH, 0)]
     assert feed("alice") == []

@@ -9,7 +9,6 @@ from tests.helpers.api import ApiChain
 
 @pytest.fixture
 def api() -> ApiChain:
-    """The chain at genesis."""
     return ApiChain()
 
 

@@ -1,4 +1,4 @@
-"""Operations by block and transactions by id: the methods of account_history."""
+"""The methods of account_history_api that return operations by block and transactions by id."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.helpers.api import INIT_SECRET, ApiChain
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Two blocks, and an account."""
+    """A chain with two blocks and an account."""
     api = ApiChain(plugins=[ACCOUNT_HISTORY.name, ACCOUNT_BY_KEY.name])
     api.start(2)
     api.account("alice")
@@ -21,7 +21,7 @@ def api() -> ApiChain:
 
 
 def push(api: ApiChain, *amounts: int) -> SignedTransaction:
-    """A transaction with transfers to alice."""
+    """Push a transaction with one transfer to alice per amount."""
     transfers = [Transfer(from_="initminer", to="alice", amount=Asset(amount, COIN), memo="") for amount in amounts]
     trx = api.transaction(*transfers, signers=(INIT_SECRET,))
     api.chain.push_transaction(trx)

@@ -1,4 +1,4 @@
-"""jsonrpc and rpc: the methods of a node. tests/rpc/describe tests the content of the document."""
+"""The method groups jsonrpc and rpc, which list the methods of a node. tests/rpc/describe tests the content of the OpenRPC document."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_the_document_is_built_in_chunks_for_incremental_reads() -> None:
     assert slices > 1
     found = read_mode.try_read(made.read, read_mode)
     assert found == document([METHODS[name] for name in NAMES], wire)
-    # Without anybody who waits it is made at once.
+    # If no client is waiting, it is built at once.
     assert Document(NAMES, wire).read(read_mode) == found
 
 

@@ -1,4 +1,4 @@
-"""The ticker, in both groups, and buckets on a chain without tokens."""
+"""The market ticker, in both groups, and buckets on a chain without tokens."""
 
 import pytest
 
@@ -22,14 +22,14 @@ def api() -> ApiChain:
 
 
 def trade(api: ApiChain, coin: int, debt: int, later: int = 0) -> None:
-    """Record a trade of COIN for SBD, some seconds later."""
+    """Move the head time forward by `later` seconds, and record a trade of COIN for SBD."""
     api.state.set_props(time=api.state.head_time + later)
     trade = FillOrder(current_owner="alice", current_pays=Asset(debt, SBD), open_owner="bob", open_pays=Asset(coin, COIN))
     MARKET_HISTORY.of(api.state).record(api.state, trade)
 
 
 def order(api: ApiChain, base: Asset, quote: Asset, for_sale: int | None = None) -> None:
-    """An open order."""
+    """Insert an open order."""
     price, left = Price(base, quote), base.amount if for_sale is None else for_sale
     orders = api.state.limit_orders
     orders.insert(LimitOrder(created=NOW, seller="alice", orderid=len(orders), for_sale=left, sell_price=price))
@@ -68,7 +68,7 @@ def test_ticker_and_volume(api: ApiChain) -> None:
 
 
 def test_the_ticker_looks_back_a_day(api: ApiChain) -> None:
-    """Opening and latest price are those of the last 24 hours; older trades count only as volume."""
+    """The opening and latest prices come from trades of the last 24 hours. Older trades only affect the volume."""
     trade(api, 1000, 500)
     trade(api, 1000, 1000, later=86400)
     trade(api, 1000, 1500, later=60)

@@ -14,7 +14,7 @@ TOKEN = symbol_from_digits(11_108_188, 0)
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Asks at 0.5 and 0.4, bids at 0.3 and 0.35, and an order of COIN for a token."""
+    """A chain with asks at 0.5 and 0.4, bids at 0.3 and 0.35, and an order that sells COIN for a token."""
     api = ApiChain()
     orders = [
         ("alice", 7, Price(Asset(1000, COIN), Asset(500, SBD)), 800),
@@ -50,13 +50,13 @@ def test_list_limit_orders(api: ApiChain) -> None:
         given = {} if start is None else {"start": start}
         return ids(api.call("database_api.list_limit_orders", order=order, **given, **arguments)["orders"])
 
-    # COIN is the greater symbol: what sells it comes first, dearest (most COIN for the other side) first.
+    # COIN is the greater symbol, so orders that sell COIN come first, starting with the one that gives the most COIN per unit received.
     assert listed("by_price") == [1, 0, 4, 3, 2]
     assert listed("by_price", [{"base": nai(10, COIN_NAI), "quote": nai(5, SBD_NAI)}, 0]) == [0, 4, 3, 2]
     assert listed("by_price", [{"base": nai(10, COIN_NAI), "quote": nai(5, SBD_NAI)}, 1]) == [4, 3, 2]
     assert listed("by_price", [{"base": nai(1, SBD_NAI), "quote": nai(3, COIN_NAI)}], limit=1) == [2]
     assert listed("by_price", []) == [1, 0, 4, 3, 2]
-    # For nothing: more than any price on this market; a price of nothing is less than all.
+    # A start price with a quote of 0 is higher than any price of this market. One with a base of 0 is lower than all.
     assert listed("by_price", [{"base": nai(1, SBD_NAI), "quote": nai(0, COIN_NAI)}]) == [3, 2]
     assert listed("by_price", [{"base": nai(1, COIN_NAI), "quote": nai(0, SBD_NAI)}]) == [1, 0, 4, 3, 2]
     assert listed("by_price", [{"base": nai(0, COIN_NAI), "quote": nai(1, SBD_NAI)}]) == [4, 3, 2]

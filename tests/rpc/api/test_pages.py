@@ -1,4 +1,4 @@
-"""condenser_api.get_state: what every page has, feeds, large trees, and what is missing."""
+"""condenser_api.get_state: the data that every page includes, feeds, large comment trees, and missing items."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.helpers.social import follow, post, reblog, social_site, vote
 
 @pytest.fixture
 def api() -> ApiChain:
-    """A post of alice with two replies, one of them to the other, and a post of bob, which alice reblogs."""
+    """A chain with a post by alice that has a reply and a reply to that reply, and a post by bob, which alice has reblogged."""
     api = social_site()
     follow(api, "carol", "alice", "blog")
     post(api, "alice", "one", "art", body="é" * 1000)
@@ -30,7 +30,7 @@ def state_of(api: ApiChain, path: str) -> dict[str, Any]:
     return page
 
 
-def test_every_page_tells_of_the_chain(api: ApiChain) -> None:
+def test_every_page_includes_chain_data(api: ApiChain) -> None:
     page = state_of(api, "/nothing/at/all")
     assert page["props"] == api.call("condenser_api.get_dynamic_global_properties")
     assert page["witness_schedule"] == api.call("condenser_api.get_witness_schedule")
@@ -40,7 +40,7 @@ def test_every_page_tells_of_the_chain(api: ApiChain) -> None:
     assert [page[name] for name in empty] == [{}, {}, {}, {}, {}, ""]
 
 
-def test_a_tree_may_be_too_large(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_tree_is_cut(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "TREE_MAX", 2)
     assert list(state_of(api, "/any/@alice/one")["content"]) == ["alice/one", "bob/re-one"]
 
@@ -59,7 +59,7 @@ def test_feed(api: ApiChain) -> None:
     assert "first_reblogged_by" not in page["content"]["alice/one"]
 
 
-def test_without_plugins_pages_are_emptier() -> None:
+def test_pages_without_plugins() -> None:
     api = social_site(plugins=[])
     post(api, "alice", "one", "art")
     post(api, "bob", "re-one", parent=("alice", "one"))
@@ -73,7 +73,7 @@ def test_without_plugins_pages_are_emptier() -> None:
 
 
 @pytest.mark.parametrize("path", ["/@alice", "/@alice/comments", "/@alice/recent-replies", "/life/@alice/one"])
-def test_what_cannot_be_computed_is_told(api: ApiChain, path: str) -> None:
+def test_incomputable_value_is_reported(api: ApiChain, path: str) -> None:
     api.state.reward_funds.modify(post_fund(api.state), reward_balance=-1)
     follow(api, "alice", "bob", "blog")
     post(api, "alice", "one")

@@ -1,4 +1,4 @@
-"""Conversions by name or record id; where lists of payments may not start."""
+"""Conversions, requested by account name or record id, and invalid starts of payment lists."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.helpers.api import ApiChain
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Three conversions."""
+    """A chain with three conversions."""
     api = ApiChain()
     for owner, number, date in (("alice", 8, 70), ("alice", 2, 90), ("bob", 5, 80)):
         api.state.convert_requests.insert(ConvertRequest(owner=owner, requestid=number, amount=2500, conversion_date=date))
@@ -42,7 +42,7 @@ def test_invalid_list_starts_are_refused(api: ApiChain) -> None:
     assert refused("list_savings_withdrawals", "by_complete_from_id", []) == size + text
     text = "by_to_complete start requires 3 values. (account_name_type, time_point_sec, savings_withdraw_id_type"
     assert refused("list_savings_withdrawals", "by_to_complete", [1, 2, 3, 4]) == size + text
-    # Of several wrong members the last one is refused.
+    # If several elements of the start are invalid, the last of them is refused.
     assert refused("list_savings_withdrawals", "by_complete_from_id", ["x", [], "x"]) == "Parse Error:Couldn't parse uint64_t"
     assert refused("list_savings_withdrawals", "by_complete_from_id", ["x", [], 1]) == "Bad Cast:Invalid cast from array_type to string"
     assert refused("list_escrows", "by_ratification_deadline", ["x", [], "x"]) == "Parse Error:Couldn't parse int64_t"

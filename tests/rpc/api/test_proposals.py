@@ -1,4 +1,4 @@
-"""Proposals and the votes for them: orders, directions, statuses, in both groups."""
+"""Proposals and their votes, in both groups: sort orders, directions and statuses."""
 
 from typing import Any
 
@@ -13,7 +13,9 @@ DAY = 86400
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Four proposals around now: 0 has ended, 1 runs, 2 waits, 3 runs and has been removed; and votes for all."""
+    """A chain with four proposals: 0 has ended, 1 is active, 2 has not started, and 3 has been removed. There are votes for existing,
+    removed and missing proposals.
+    """
     api = ApiChain()
     api.state.set_props(time=NOW)
     spans = [("carol", -9, -1, 40), ("bob", -2, 5, 10), ("alice", 1, 3, 2**40), ("alice", -1, 9, 5)]
@@ -70,7 +72,7 @@ def test_statuses(api: ApiChain) -> None:
     assert listed("all") == [0, 1, 2]
     assert (listed("expired"), listed("active"), listed("inactive")) == ([0], [1], [2])
     assert listed("votable") == [1, 2]
-    # What is left out doesn't count as one of the page.
+    # Proposals that the filter excludes don't count towards the limit.
     assert listed("votable", limit=1) == [1]
 
 
@@ -83,7 +85,7 @@ def test_the_first_and_the_last_second_are_active(api: ApiChain, moment: int, st
 
 
 def test_list_proposal_votes(api: ApiChain) -> None:
-    """Votes for removed or missing proposals are left out."""
+    """The list omits votes for removed or missing proposals."""
 
     def listed(**arguments: Any) -> list[tuple[str, str]]:
         rows = api.call("database_api.list_proposal_votes", **arguments)["proposal_votes"]

@@ -1,4 +1,4 @@
-"""rc_api: the resources and what they cost."""
+"""rc_api: the resources and their costs."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.helpers.api import ApiChain
 
 @pytest.fixture
 def api() -> ApiChain:
-    """The chain at genesis, with every plugin."""
+    """A chain at genesis with every plugin."""
     return ApiChain(plugins=[*PLUGINS])
 
 

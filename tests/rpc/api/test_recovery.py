@@ -1,4 +1,4 @@
-"""Requests to recover accounts and to decline votes, by account."""
+"""Requests to recover accounts and to decline voting rights, listed by account."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.helpers.api import ApiChain, secret
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Requests of alice, bob and carol."""
+    """A chain with requests by alice, bob and carol."""
     api = ApiChain()
     authority = key_authority(public_key(secret("new")))
     for name, time in (("bob", 90), ("alice", 95), ("carol", 80)):

@@ -1,4 +1,4 @@
-"""rewards_api: payouts under another reward curve, on test chains."""
+"""rewards_api simulates payouts under a different reward curve. It exists only on test chains."""
 
 from typing import Any
 
@@ -15,17 +15,17 @@ QUADRATIC, LINEAR = 0, 2
 
 @pytest.fixture
 def api() -> ApiChain:
-    """The chain at genesis, with `rewards_api`."""
+    """A chain at genesis with the plugin rewards_api."""
     return ApiChain(plugins=["rewards_api"])
 
 
 def comment(api: ApiChain, permlink: str, rshares: int, cashout: int = NOW) -> None:
-    """A post that waits for its payout."""
+    """Insert a post that awaits its payout."""
     api.state.comments.insert(Comment(author="temp", permlink=permlink, net_rshares=rshares, cashout_time=cashout))
 
 
 def simulate(api: ApiChain, curve: Any, constant: int = CONTENT_CONSTANT) -> Any:
-    """Simulated amounts by permlink, and the claims."""
+    """Return the simulated payouts by permlink, and the recent claims."""
     reply = api.call("rewards_api.simulate_curve_payouts", curve=curve, var1=str(constant))
     return {item["permlink"]: int(item["payout"]["amount"]) for item in reply["payouts"]}, int(reply["recent_claims"])
 
@@ -42,7 +42,7 @@ def test_simulated_payouts(api: ApiChain) -> None:
     comment(api, "paid", 100, TIME_MAX)
     payouts, claims = simulate(api, "linear")
     assert (list(payouts.items()), claims) == ([("sooner", 100), ("later", 300)], 600)
-    # 100² : 300², and the claims so far grow as those of the comments do
+    # The payouts have the ratio 100² : 300². The recent claims are scaled like the claims of the comments.
     payouts, claims = simulate(api, "quadratic", 0)
     assert (payouts, claims) == ({"sooner": 40, "later": 360}, 150_000)
 

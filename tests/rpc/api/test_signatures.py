@@ -1,4 +1,4 @@
-"""Whether signatures suffice, and what checking them costs."""
+"""Methods that verify signatures, and the work that they count for it."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ ZERO_HASH = "00" * 32
 
 
 def text(name: str) -> str:
-    """The public key of a test account."""
+    """Return the public key of a test account as text."""
     return public_key_text(public_key(secret(name)), "TST")
 
 
 @pytest.fixture
 def api() -> ApiChain:
-    """alice, bob, `joint`, which needs both, and `open`, which needs no signature."""
+    """A chain with alice, bob, `joint`, which needs the signatures of both, and `open`, which needs none."""
     api = ApiChain()
     api.start(2)
     api.account("alice")
@@ -85,7 +85,7 @@ def test_verify_signatures(api: ApiChain) -> None:
 
 
 def test_verify_signatures_exchanges_owner_and_active(api: ApiChain) -> None:
-    """As in the reference, required active authorities are looked up as owner, and the other way round."""
+    """Required active authorities are looked up as owner authorities and vice versa, as in the reference."""
     authority = api.state.authority("alice")
     owner = api.state.authority("bob").owner
     api.state.account_authorities.modify(authority, owner=owner)

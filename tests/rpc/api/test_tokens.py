@@ -1,4 +1,4 @@
-"""Tokens in database_api: free names, contributions, and where lists may not start."""
+"""Tokens in database_api: free token names, contributions, and invalid starts of lists."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ FIRST, SECOND, THIRD = symbol_from_digits(11_108_188, 0), symbol_from_digits(22_
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Three tokens, and contributions to two of them."""
+    """A chain with three tokens, two of which have contributions."""
     api = ApiChain()
     state = api.state
     for symbol, owner in ((SECOND, "bob"), (FIRST, "carol"), (THIRD, "bob")):
@@ -25,7 +25,7 @@ def api() -> ApiChain:
 
 
 def shown(symbol: int) -> dict[str, Any]:
-    """The JSON form of a symbol."""
+    """Return the JSON form of a symbol."""
     return {"nai": nai_text(symbol), "decimals": decimals(symbol)}
 
 

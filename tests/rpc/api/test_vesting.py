@@ -1,4 +1,4 @@
-"""Expiring delegations, and routes of power-downs."""
+"""Methods that list expiring delegations and routes of power-downs."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ LIMIT = "Assert Exception:args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT: "
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Expiring delegations and routes of alice and bob."""
+    """A chain with expiring delegations and routes of alice and bob."""
     api = ApiChain()
     for delegator, time in (("alice", 90), ("bob", 80), ("alice", 70), ("alice", 90)):
         api.state.delegation_expirations.insert(DelegationExpiration(delegator=delegator, vesting_shares=7, expiration=time))

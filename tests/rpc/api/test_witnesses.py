@@ -1,4 +1,4 @@
-"""Witnesses and the votes for them: by name, and in all orders."""
+"""Witnesses and the votes for them: by name, and in every sort order."""
 
 import pytest
 
@@ -10,7 +10,7 @@ HUGE = "9223372036854775807"
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Four witnesses: `initminer` without votes, and three more."""
+    """A chain with four witnesses: `initminer`, which has no votes, and three more."""
     api = ApiChain()
     for owner, votes, time in (("wit-a", 50, 7), ("wit-b", 2**40, 9), ("wit-c", 50, 9)):
         api.state.witnesses.insert(Witness(owner=owner, votes=votes, virtual_scheduled_time=time, url=f"https://{owner}.example"))
@@ -42,7 +42,7 @@ def test_list_witnesses(api: ApiChain) -> None:
     assert listed("by_vote_name", [HUGE, ""]) == ["wit-b", "wit-a", "wit-c", "initminer"]
     assert listed("by_vote_name", [50, "wit-b"]) == ["wit-c", "initminer"]
     assert listed("by_vote_name", [0, ""]) == ["initminer"]
-    # Missing members are 0 and "", and no votes come last.
+    # Missing elements of the start default to 0 and "". Witnesses without votes come last.
     assert listed("by_vote_name", []) == ["initminer"]
     assert listed("by_vote_name", [50]) == ["wit-a", "wit-c", "initminer"]
     assert listed("by_schedule_time", []) == ["wit-a", "wit-b", "wit-c", "initminer"]

@@ -1,4 +1,4 @@
-"""Decoding of bodies, conversion of arguments, and refusals."""
+"""Decoding of request bodies, conversion of arguments, and their refusals."""
 
 import enum
 from typing import Annotated, Any
@@ -96,7 +96,7 @@ def test_invalid_json_is_refused(body: bytes, error: type[ChainError], text: str
 
 
 class Color(enum.Enum):
-    """Something to choose from; `crimson` is another name for red."""
+    """An enumeration for arguments. `crimson` is an alias of `red`."""
 
     red = 0
     green = 1
@@ -104,8 +104,6 @@ class Color(enum.Enum):
 
 
 class Query(Struct):
-    """A query object."""
-
     tag: AccountName = ""
     limit: UInt32 = 20
     names: list[AccountName] = []
@@ -217,7 +215,7 @@ def test_types_without_a_converter_are_refused_at_declaration() -> None:
 
 def test_converters_can_be_added() -> None:
     class Point(Struct):
-        """A foreign type."""
+        """A type that has no converter yet."""
 
         x: int
 
@@ -238,7 +236,7 @@ def test_converters_can_be_added() -> None:
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        # The first three are recorded (case rpc_envelope).
+        # The first three values are recorded (case rpc_envelope).
         (b'{"id":18446744073709551616}', "Couldn't parse uint64_tError parsing object"),
         (b'{"params":[18446744073709551616,-1]}', "Couldn't parse uint64_tAttempting to parse array []Error parsing object"),
         (b'{"params":[27,18446744073709551616]}', "Couldn't parse uint64_tAttempting to parse array [27]Error parsing object"),

@@ -1,4 +1,4 @@
-"""Declaring methods: `@method` and the signature of a function, and replies under a key."""
+"""Declaring methods with `@method` and a function's signature, and replies that are wrapped under a key."""
 
 import json
 from typing import Any
@@ -21,18 +21,18 @@ from tests.helpers.fakes import fake_wire
 
 
 def declared() -> dict[str, Method]:
-    """Two methods whose replies have a key; one of them waits."""
+    """Return two methods whose replies are wrapped under a key. One of them is asynchronous."""
     registry: dict[str, Method] = {}
 
     @method("a_api.now", key="numbers", registry=registry)
     @method("condenser_api.now", registry=registry)
     def now(state: None, number: UInt32) -> list[UInt32]:
-        """At once."""
+        """Reply at once."""
         return [number]
 
     @method("a_api.later", key="number", registry=registry)
     async def later(state: None, number: UInt32) -> UInt32:
-        """Later."""
+        """Reply asynchronously."""
         return number
 
     return registry
@@ -58,7 +58,7 @@ async def test_a_method_receives_its_caller() -> None:
 
     @method("a_api.who", registry=registry)
     async def who(state: None, caller: Caller, /, number: UInt32) -> list[Any]:
-        """Return the caller."""
+        """Return the caller's address, whether it is local, and the number."""
         return [caller.address, caller.is_local, number]
 
     service = Service(registry.values(), wire=fake_wire(), state=None)

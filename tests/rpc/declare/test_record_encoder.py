@@ -1,4 +1,4 @@
-"""Records: paths, constants, optional fields, and nested records."""
+"""Encoding of records: field paths, constants, optional fields, and nested records."""
 
 from typing import Annotated, Any, ClassVar
 

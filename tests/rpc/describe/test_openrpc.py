@@ -1,4 +1,4 @@
-"""The OpenRPC document: it matches the declarations and real replies, and docs/api is generated from it."""
+"""The OpenRPC document matches the declarations and real replies, and docs/api is generated from it."""
 
 import json
 from functools import cache
@@ -29,7 +29,7 @@ INTERNAL = "Unknown error"
 
 
 def busy_site() -> ApiChain:
-    """The chain dev with every plugin, on which alice has done something that many lists show."""
+    """Return a dev chain with every plugin, on which alice has done things that appear in many lists."""
     api = ApiChain("dev", KNOWN)
     now = api.state.head_time
     act(
@@ -46,48 +46,48 @@ def busy_site() -> ApiChain:
 
 
 def act(api: ApiChain, *operations: Operation, role: str = "active") -> None:
-    """Put operations of alice's into a block."""
+    """Push operations of alice and make a block."""
     api.chain.push_transaction(api.transaction(*operations, signers=(derive_secret("alice", role, "dev"),)))
     api.generate()
 
 
 @cache
 def api() -> ApiChain:
-    """The chain that the examples are asked on."""
+    """Return the chain on which the examples are called."""
     return busy_site()
 
 
 @cache
 def whole() -> dict[str, Any]:
-    """The document."""
+    """Return the whole document."""
     found: dict[str, Any] = json.loads(api().answer(DISCOVER))["result"]
     return found
 
 
 def described() -> dict[str, Any]:
-    """The methods of the document, by name."""
+    """Return the methods of the document by name."""
     return {entry["name"]: entry for entry in whole()["methods"]}
 
 
 def schemas() -> dict[str, Any]:
-    """The named schemas of the document."""
+    """Return the named schemas of the document."""
     found: dict[str, Any] = whole()["components"]["schemas"]
     return found
 
 
 def with_examples() -> list[Any]:
-    """The methods with examples, except those that make blocks or read files."""
+    """Return the methods that have examples, except those that make blocks or read files."""
     return [entry for name, entry in described().items() if entry["examples"] and not METHODS[name].loopback_only]
 
 
 def problems(schema: Any, value: Any) -> list[str]:
-    """The errors of a value under a schema of the document."""
+    """Return the violations of a schema by a value."""
     resolved = {"allOf": [schema], "components": whole()["components"]}
     return [f"{error.json_path}: {error.message[:200]}" for error in Draft7Validator(resolved).iter_errors(value)]
 
 
 def called(entry: Any) -> Any:
-    """The reply to a method's example."""
+    """Return the reply to a method's first example."""
     given = {member["name"]: member["value"] for member in entry["examples"][0]["params"]}
     params = list(given.values()) if entry["paramStructure"] == "by-position" else given
     return json.loads(api().answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": entry["name"], "params": params}).encode()))
@@ -144,7 +144,7 @@ def test_examples_hold_all_arguments() -> None:
 
 
 def test_examples_return_data() -> None:
-    """The checks above would prove little on an empty chain."""
+    """The other tests would prove little on an empty chain, so the calls of these examples must return data."""
     filled = (
         "condenser_api.get_accounts",
         "condenser_api.get_account_history",
@@ -177,7 +177,7 @@ def test_both_forms_of_amounts() -> None:
 
 
 class Pair(TypedDict):
-    """A name and perhaps a number."""
+    """A name and an optional number."""
 
     name: AccountName
     number: NotRequired[int]
@@ -188,8 +188,8 @@ def test_the_description_of_a_declaration() -> None:
 
     @method("condenser_api.pair", plugin="pairs", not_enabled=("_pairs", "no pairs"), registry=registry)
     def pair(state: State, name: AccountName, limit: Annotated[UInt32, MaxValue(5, "too many")] = 3) -> list[Pair | None]:
-        """A pair of a name. It is
-        never there.
+        """The pairs of a name. The list is
+        always empty.
         """
         return []
 
@@ -199,8 +199,8 @@ def test_the_description_of_a_declaration() -> None:
     members = {"type": "object", "properties": {"name": name, "number": number}, "required": ["name"]}
     assert entry == {
         "name": "condenser_api.pair",
-        "summary": "A pair of a name.",
-        "description": "A pair of a name. It is never there.",
+        "summary": "The pairs of a name.",
+        "description": "The pairs of a name. The list is always empty.",
         "tags": [{"name": "condenser_api"}],
         "paramStructure": "by-position",
         "params": [

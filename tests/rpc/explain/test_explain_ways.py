@@ -1,4 +1,4 @@
-"""Broadcasts each refused transaction of the tables in `ways_*`, and checks the rule and cause of its explanation."""
+"""Broadcasts each refused transaction of the tables in `ways_*`, and checks the rule and the cause in its explanation."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ Errors = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def errors() -> Errors:
-    """The error object of each way. A refusal changes nothing, so the next way uses the same world, unless the way itself changed it."""
+    """The error object for each transaction of the tables. Consecutive transactions share a world, unless the first one changed it."""
     found: Errors = {}
     world, before = None, None
     for way in WAYS:
@@ -54,7 +54,7 @@ def test_every_recorded_kind_of_refusal_has_an_example(errors: Errors) -> None:
 
 
 def test_an_explanation_leaves_the_message_unchanged(errors: Errors) -> None:
-    """The reference's text is unchanged: the explanation is an additional member."""
+    """The error message remains the reference's text, and the explanation is an additional member."""
     for error in errors.values():
         assert error.keys() == {"code", "message", "data"}
         assert error["data"].keys() - {"parameter", *OF_WORK} == {"code", "name", "message", "stack", "explain"}

@@ -1,4 +1,4 @@
-"""Explanations are cheap: attempts are limited, logs bounded, and a bug never reaches the reply."""
+"""Explanations are cheap: the number of attempts is limited, logs are bounded, and a bug never reaches the reply."""
 
 import json
 import time
@@ -22,7 +22,6 @@ TRANSFER_JSON = {"from": "alice", "to": "bob", "amount": "1.000 COIN", "memo": "
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    """A chain on which something has happened."""
     return World()
 
 
@@ -35,7 +34,7 @@ def test_attempts_are_refilled_over_time() -> None:
     assert shared_budget.budget(1000).left == 0
     assert shared_budget.budget(1100).left == budget.TRIES_PER_SECOND // 10
     assert shared_budget.budget(10**9).left == budget.TRIES_MAX
-    # A clock that is set back gives nothing.
+    # Setting the clock back adds no attempts.
     assert shared_budget.budget(0).left == budget.TRIES_MAX
 
 
@@ -59,7 +58,7 @@ def test_without_attempts_the_facts_are_given(world: World) -> None:
 
 
 def test_a_large_transaction_costs_many_attempts(world: World) -> None:
-    """Hashing and packing it repeatedly would be slow, so each attempt counts for many."""
+    """An attempt on a large transaction counts as many, since it would be hashed and packed repeatedly."""
     large = CustomJson(required_auths=("alice",), id="x", json='"' + "x" * 8000 + '"')
     trx = with_secrets(STRANGER, operation=large)(world)
     error, own = world.chain.pool.refusal_of(trx), Budget()
@@ -71,7 +70,7 @@ def test_a_large_transaction_costs_many_attempts(world: World) -> None:
 
 
 def test_nested_values_are_shortened(world: World) -> None:
-    """Each list is short enough to be shown, all together are not."""
+    """The nested lists are shortened. Each one alone would be short enough to display, but not all of them together."""
     nested: Any = []
     for _ in range(3):
         nested = [nested] * MEMBERS_MAX
@@ -82,7 +81,7 @@ def test_nested_values_are_shortened(world: World) -> None:
 
 
 def test_one_undecodable_operation_among_many_is_found_quickly(world: World) -> None:
-    """The others are decoded as a whole; field by field it took half a second."""
+    """The valid operations are decoded as a whole. Decoding them field by field took half a second."""
     unread(world, ["transfer", TRANSFER_JSON | {"memo": []}])
     proposal: dict[str, Any] = {
         "creator": "alice",
@@ -98,7 +97,7 @@ def test_one_undecodable_operation_among_many_is_found_quickly(world: World) -> 
 
 
 def unread(world: World, *operations: Any) -> Explanation:
-    """The explanation of a transaction with operations that can't be read."""
+    """Return the explanation of a transaction whose operations can't be parsed."""
     given = {"ref_block_num": 1, "ref_block_prefix": 1, "expiration": "2027-01-01T00:00:00", "operations": list(operations)}
     with pytest.raises(ChainError) as caught:
         world.wire.transaction_from_json(given, True)
@@ -159,7 +158,7 @@ def test_large_or_undecodable_transactions_are_logged_without_content(world: Wor
 
 
 def test_invalid_utf8_in_a_transaction_is_shown(world: World) -> None:
-    """They come in packed transactions; JSON can't hold them."""
+    """Invalid UTF-8 is possible only in packed transactions, since JSON can't represent it."""
     trx = signed(replace(TRANSFER, to="\udcff\udcfe"))(world)
     error = world.chain.pool.refusal_of(trx)
     assert error is not None

@@ -1,4 +1,4 @@
-"""Explanations of refusals that have none of their own."""
+"""Explanations of refusals that have no explanation of their own."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The declared sentences belong to rules that there are, and fill in values that there are."""
+"""The declared explanations refer to existing rules and existing values."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ KEYS = [*SENTENCES, *FUNCTIONS_BY_CONDITION, *FUNCTIONS_BY_TEXT]
 
 @pytest.fixture(scope="module")
 def program() -> tuple[set[str], list[re.Pattern[str]]]:
-    """The literal texts of the program, and patterns for composed ones."""
+    """The string literals of the program, and patterns for its f-strings."""
     plain: set[str] = set()
     patterns = []
     for source in sources("state", "node", "rpc"):

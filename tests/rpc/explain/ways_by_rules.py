@@ -1,4 +1,4 @@
-"""Transactions refused by rules: times, reference blocks, credits, duplicates, unknown objects, funds, and beginners' mistakes."""
+"""Transactions that rules refuse: times, reference blocks, resource credits, duplicates, unknown objects, funds, beginners' mistakes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,12 +28,12 @@ JSON = CustomJson(required_posting_auths=("erin",), id="test", json="{}")
 
 
 def later(seconds: int) -> Make:
-    """A transaction that expires so long after the head block."""
+    """Return a maker of a transaction that expires `seconds` after the head block."""
     return lambda world: world.transaction(TRANSFER, signers=(secret("alice"),), expiration=world.state.head_time + seconds)
 
 
 def referring(change: Callable[[World, int, int], tuple[int, int]]) -> Make:
-    """A transaction with another reference block."""
+    """Return a maker of a transaction whose reference block is changed by `change`."""
 
     def make(world: World) -> SignedTransaction:
         right = world.transaction(TRANSFER)
@@ -44,19 +44,19 @@ def referring(change: Callable[[World, int, int], tuple[int, int]]) -> Make:
 
 
 def reversed_bytes(number: int) -> int:
-    """A prefix that was read from the wrong end."""
+    """Return a prefix with its bytes in reverse order, a common mistake of clients."""
     return int.from_bytes(number.to_bytes(4, "little"), "big")
 
 
 def popped(world: World, number: int, prefix: int) -> tuple[int, int]:
-    """A reference to the head block, which is then replaced."""
+    """Return the given reference after replacing the head block, to which it refers."""
     world.chain.pop_block()
     world.call("debug_node_api.debug_generate_blocks", debug_key=world.state.spec.witness_keys[0], count=1, miss_blocks=1)
     return number, prefix
 
 
 def again(is_in_block: bool) -> Make:
-    """A transaction that was accepted before."""
+    """Return a maker of a transaction that the chain has already accepted as pending or, with `is_in_block`, in a block."""
 
     def make(world: World) -> SignedTransaction:
         trx = world.transaction(replace(TRANSFER, memo=f"again {is_in_block}"), signers=(secret("alice"),))
@@ -69,12 +69,12 @@ def again(is_in_block: bool) -> Make:
 
 
 def many(count: int, operation: Any, *place: str) -> Make:
-    """A transaction with many operations."""
+    """Return a maker of a transaction with `count` copies of an operation."""
     return signed(*[operation] * count, by=(place,))  # type: ignore[arg-type]
 
 
 def after(before: Make, operation: Any, *place: str) -> Make:
-    """A transaction whose rule needs another one to be accepted before."""
+    """Return a maker of a transaction that is refused only because another one was accepted before."""
 
     def make(world: World) -> Any:
         trx = before(world)

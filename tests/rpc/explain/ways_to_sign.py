@@ -1,4 +1,4 @@
-"""Transactions refused for their signatures: each cause that an explanation names, and those without one."""
+"""Transactions refused because of their signatures: one for each cause that an explanation can name, and some without a known cause."""
 
 from hashlib import sha256
 
@@ -40,17 +40,17 @@ NAI_COIN = (3200000035).to_bytes(4, "little")
 
 
 def coin_bytes(letters: str) -> bytes:
-    """The bytes of a symbol with three decimals."""
+    """Return the bytes of a symbol with three decimal places."""
     return b"\x03" + letters.encode().ljust(7, b"\0")
 
 
 def steem(world: World, trx: SignedTransaction) -> bytes:
-    """The digest of a transaction for the main chain of Steem, in its symbols."""
+    """Return a transaction's digest for Steem's main chain, with Steem's symbols."""
     return sha256(bytes(32) + trx.body.replace(coin_bytes("COIN"), coin_bytes("STEEM"))).digest()
 
 
 def beem_escrow(world: World, trx: SignedTransaction) -> bytes:
-    """The digest of an escrow as beem packs it."""
+    """Return the digest that beem computes for an escrow, which it packs differently."""
     pack = world.wire.codecs.packer
     asset = pack(Asset)
     texts = b"".join(bytes((len(name),)) + encode(name) for name in ("alice", "bob", "carol"))

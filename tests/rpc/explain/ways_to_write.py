@@ -1,4 +1,4 @@
-"""Ways to fail before anything is checked: transactions that can't be read."""
+"""Transactions that can't be parsed, so they are refused before any rule is checked."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ APPBASE = "network_broadcast_api.broadcast_transaction"
 
 
 def field(name: str, value: Any, of: Any = TRANSFER) -> Make:
-    """A transaction whose operation has another JSON value in a field."""
+    """Return a maker of a transaction that replaces a field of its operation with this JSON value."""
     return written(lambda trx: trx["operations"][0][1].update({name: value}), signed(of))
 
 
 def head(name: str, value: Any) -> Make:
-    """A transaction with a replaced JSON value in one field."""
+    """Return a maker of a transaction that replaces one of its own fields, such as its expiration, with this JSON value."""
     return written(lambda trx: trx.update({name: value}))
 
 

@@ -1,4 +1,4 @@
-"""A chain for tests of explanations, with accounts, posts and orders, and wrongly signed transactions."""
+"""A chain with accounts, posts and orders for tests of explanations, and makers of wrongly signed transactions."""
 
 import json
 from collections.abc import Callable
@@ -35,22 +35,22 @@ BLOCKS = 30
 
 
 def secret(name: str, role: str = "active") -> bytes:
-    """The private key of a dev account."""
+    """Return the private key of a dev account's role."""
     return derive_secret(name, role, "dev")
 
 
 def key(name: str, role: str = "active") -> bytes:
-    """The public key of a dev account."""
+    """Return the public key of a dev account's role."""
     return public_key(secret(name, role))
 
 
 def new_key(name: str) -> bytes:
-    """The public key that an account has got later."""
+    """Return the public key that an account uses since it changed its key."""
     return public_key(secret_from_seed(f"new {name}"))
 
 
 class World(ApiChain):
-    """The chain `dev` with the data that the ways need."""
+    """A dev chain with the data that the refused transactions need."""
 
     def __init__(self) -> None:
         super().__init__("dev", load_spec("dev").plugins)
@@ -68,7 +68,7 @@ class World(ApiChain):
         )
         self.push(create, signers=(INIT_SECRET,))
         self.push(replace(create, new_account_name=HIVE_TREASURY_ACCOUNT, active=own), signers=(INIT_SECRET,))
-        # It has no VESTS, and so no credits.
+        # This account has no VESTS, and therefore no resource credits.
         self.push(replace(create, new_account_name="poor", owner=own, active=own), signers=(INIT_SECRET,))
         self.blocks(1)
         self.do(TransferToVesting("alice", "team", Asset(1_000_000, COIN)), by=("alice", "active"))
@@ -81,15 +81,15 @@ class World(ApiChain):
         self.now = self.state.head_time
 
     def blocks(self, count: int) -> None:
-        """Make blocks."""
+        """Make `count` blocks."""
         self.call("debug_node_api.debug_generate_blocks", debug_key=INIT_WIF, count=count)
 
     def push(self, operation: Operation, signers: tuple[bytes, ...]) -> None:
-        """Have an operation accepted."""
+        """Push an operation in a transaction that must be accepted."""
         self.chain.push_transaction(self.transaction(operation, signers=signers))
 
     def do(self, operation: Operation, by: tuple[str, str]) -> None:
-        """Have an operation of a dev account accepted."""
+        """Push an operation, signed with the key of a dev account's role; it must be accepted."""
         self.push(operation, (secret(*by),))
 
     def refuse(self, trx: SignedTransaction | dict[str, Any], method: str = PUSH) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class World(ApiChain):
         return error
 
 
-# The result is a transaction, or the JSON of one.
+# A function that makes a transaction, or its JSON.
 Make = Callable[[World], Any]
 
 
@@ -121,17 +121,17 @@ class Way(Struct, frozen=True):
 
 
 def signed(*operations: Operation, by: tuple[tuple[str, str], ...] = (("alice", "active"),), **fields: Any) -> Make:
-    """A transaction that is signed as it should be, with keys of dev accounts."""
+    """Return a maker of a correctly signed transaction. `by` lists the dev accounts and roles that sign it."""
     return lambda world: world.transaction(*operations, signers=tuple(secret(*place) for place in by), **fields)
 
 
 def with_secrets(*secrets: bytes, operation: Operation = TRANSFER) -> Make:
-    """A transaction that is signed with these keys."""
+    """Return a maker of a transaction signed with these private keys."""
     return lambda world: world.transaction(operation, signers=secrets)
 
 
 def with_digest(digest: Callable[[World, SignedTransaction], bytes], operation: Operation = TRANSFER, role: str = "active") -> Make:
-    """A transaction of alice whose signature is that of another digest."""
+    """Return a maker of a transaction on which alice signs a wrong digest, the one that `digest` computes."""
 
     def make(world: World) -> SignedTransaction:
         trx = world.transaction(operation)
@@ -141,14 +141,16 @@ def with_digest(digest: Callable[[World, SignedTransaction], bytes], operation: 
 
 
 def with_signature(world: World, trx: SignedTransaction, digest: bytes, role: str = "active") -> SignedTransaction:
-    """A transaction with alice's signature of a digest."""
+    """Sign `digest` as alice, and return the transaction with this signature."""
     trx.signatures = (sign(secret("alice", role), digest, Canonical.bip_0062),)
     trx.signers = None
     return world.wire.seal(trx)
 
 
 def altered(operation: Operation = TRANSFER, role: str = "active", head: dict[str, int] | None = None, **fields: Any) -> Make:
-    """A transaction of alice in which fields of the operation, or of the head by an offset, were changed after signing."""
+    """Return a maker of a transaction that is changed after alice has signed it. `fields` replaces fields of the operation, and `head` adds
+    offsets to fields of the transaction.
+    """
 
     def make(world: World) -> SignedTransaction:
         trx = world.transaction(operation, signers=(secret("alice", role),))
@@ -160,17 +162,17 @@ def altered(operation: Operation = TRANSFER, role: str = "active", head: dict[st
 
 
 def for_chain(chain_id: bytes) -> Callable[[World, SignedTransaction], bytes]:
-    """The digest for another chain id."""
+    """Return a function that computes the digest for another chain id."""
     return lambda world, trx: sha256(chain_id + trx.body).digest()
 
 
 def body(change: Callable[[bytes], bytes]) -> Callable[[World, SignedTransaction], bytes]:
-    """The digest of changed bytes."""
+    """Return a function that computes the digest of the transaction's bytes after `change`."""
     return lambda world, trx: sha256(world.state.spec.chain_id + change(trx.body)).digest()
 
 
 def written(change: Callable[[dict[str, Any]], object], make: Make | None = None) -> Make:
-    """The JSON of a transaction, changed before it is sent."""
+    """Return a maker of a transaction's JSON that is changed before it is sent."""
 
     def made(world: World) -> dict[str, Any]:
         trx = (make or signed(TRANSFER))(world)

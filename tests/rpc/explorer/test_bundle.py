@@ -1,4 +1,4 @@
-"""Bundling of modules into one file: imports, exports, and unsupported syntax."""
+"""Bundling JavaScript modules into one file: imports, exports, and unsupported syntax."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.helpers.golden import fails
 
 
 def lines(text: str) -> list[str]:
-    """The non-empty lines of a text."""
+    """Return the non-empty lines of a text."""
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 

@@ -1,4 +1,4 @@
-"""The files of the explorer: contents, headers, and references between them."""
+"""The explorer's files: their content, headers, and references to each other."""
 
 import gzip
 import json
@@ -20,7 +20,7 @@ SOURCES = sorted((ROOT / "app").rglob("*.js"))
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, WebFile]:
-    """The files as they are served."""
+    """The explorer's files by path."""
     return read_files()
 
 

@@ -1,4 +1,4 @@
-"""Samples of the chain's totals: which blocks have one, and that undone blocks have none, however they were undone."""
+"""The supply history: which blocks have samples. An undone block has none, regardless of how it was undone."""
 
 import pytest
 
@@ -15,19 +15,19 @@ from tests.helpers.nodes import dev_chain, make_block
 
 
 def numbers(series: SupplyHistory) -> list[int]:
-    """The blocks that have a sample."""
+    """Return the numbers of the blocks that have samples."""
     return [sample.number for sample in series.samples]
 
 
 def recorded(chain: Chain) -> dict[bytes, Sample]:
-    """A dictionary that grows with the totals after each block, by its id."""
+    """Return a dict that receives the totals after each new block, by block id."""
     found: dict[bytes, Sample] = {}
     chain.state.listeners.after_block.append(lambda state, block: found.__setitem__(block.id, sample_of(state)))
     return found
 
 
 def of_main_branch(chain: Chain, found: dict[bytes, Sample]) -> list[Sample]:
-    """The totals after each block of the main branch."""
+    """Return the totals after each block of the main branch."""
     blocks = (chain.block_by_number(number) for number in range(1, chain.state.props.head_block_number + 1))
     return [found[block.id] for block in blocks if block is not None]
 
@@ -126,7 +126,7 @@ def test_a_restored_savepoint_has_its_samples() -> None:
     assert series.samples == of_main_branch(chain, found)
     make_block(chain, 2)
     assert series.samples == of_main_branch(chain, found)
-    # Its blocks are not applied again: but for the head they are gone.
+    # The restored blocks are not applied again, so of these only the head gets a sample.
     chain.restore(late)
     assert numbers(series) == [1, 2, 3, 6]
     assert series.samples[-1] == sample_of(chain.state)

@@ -1,4 +1,4 @@
-"""What the tests of the transport share."""
+"""Shared fixtures of the HTTP tests."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from rpc.http.server import serve
 
 @pytest.fixture(params=[True, False], ids=["fast path", "hypercorn"])
 def both_paths(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether servers have the fast path: a test with this fixture runs with it, and with hypercorn alone."""
+    """Run the test twice: on a server with the fast path, and on one with only hypercorn. The value is whether the fast path exists."""
     assert serve.__kwdefaults__ is not None
     monkeypatch.setitem(serve.__kwdefaults__, "has_fast_path", request.param)
     return bool(request.param)

@@ -1,4 +1,4 @@
-"""Who counts as a program on this machine, and whose pages are let in."""
+"""Which clients have local rights, and which web pages can call the node."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ PAGE = "http://front.example:3000"
 
 
 def scope(client: str = "127.0.0.1", *headers: tuple[bytes, bytes], version: str = "1.1") -> dict[str, Any]:
-    """What is known of a request to port 8090."""
+    """Return the ASGI scope of a request to port 8090."""
     return {"client": (client, 5), "server": ("127.0.0.1", 8090), "headers": list(headers) or [HOST], "http_version": version}
 
 
@@ -26,7 +26,7 @@ def test_programs_on_this_machine_have_local_rights(client: str, host: str) -> N
 
 
 @pytest.mark.parametrize("client", ["10.0.0.1", "::2", "192.168.0.1", ""])
-def test_other_machines_have_none(client: str) -> None:
+def test_other_machines_have_no_local_rights(client: str) -> None:
     assert "on the machine of the node" in AccessPolicy().why_not_local(scope(client))
     assert AccessPolicy().why_not_local({**scope(), "client": None})
 
@@ -40,7 +40,7 @@ def test_other_machines_have_none(client: str) -> None:
         b"local\thost:8090", b"localhost:8090 x",
     ],
 )  # fmt: skip
-def test_a_host_that_is_not_ours_has_none(host: bytes) -> None:
+def test_foreign_host_header_denies_local_rights(host: bytes) -> None:
     assert "Host header" in AccessPolicy().why_not_local(scope("127.0.0.1", (b"host", host)))
 
 
@@ -54,7 +54,7 @@ def test_a_host_that_is_not_ours_has_none(host: bytes) -> None:
         (b"origin", b"none"), (b"x_forwarded_for", b"10.0.0.1"), (b"x_real_ip", b"10.0.0.1"),
     ],
 )  # fmt: skip
-def test_pages_and_clients_of_proxies_have_none(header: tuple[bytes, bytes]) -> None:
+def test_pages_and_proxied_clients_have_no_local_rights(header: tuple[bytes, bytes]) -> None:
     why = AccessPolicy().why_not_local(scope("127.0.0.1", HOST, header))
     assert header[0].decode().replace("_", "-") in why
     assert AccessPolicy("0.0.0.0", is_debug_allowed=True).why_not_local(scope("127.0.0.1", HOST, header)) == why
@@ -77,26 +77,26 @@ def test_pages_and_clients_of_proxies_have_none(header: tuple[bytes, bytes]) -> 
         ("127.0.0.1", (b"",), "127.0.0.1"),
     ],
 )
-def test_a_proxy_on_this_machine_says_who_calls_and_nobody_else(client: str, forwarded: tuple[bytes, ...], address: str) -> None:
+def test_only_a_local_proxy_determines_the_client_address(client: str, forwarded: tuple[bytes, ...], address: str) -> None:
     caller = AccessPolicy().caller(scope(client, HOST, *((b"x-forwarded-for", value) for value in forwarded)))
     assert caller.address == address
     assert caller.is_local == (client == "127.0.0.1" and not forwarded)
 
 
 @pytest.mark.parametrize(("client", "is_believed"), [("10.0.0.1", True), ("10.0.1.1", False), ("2001:db8::7", True), ("", False)])
-def test_a_proxy_elsewhere_is_believed_where_a_setting_says_so(client: str, *, is_believed: bool) -> None:
+def test_remote_proxy_is_trusted_only_if_configured(client: str, *, is_believed: bool) -> None:
     access = AccessPolicy("0.0.0.0", proxies=read_networks(["10.0.0.0/24", "2001:db8::7"]))
     caller = access.caller(scope(client, HOST, (b"x-forwarded-for", b"10.9.9.9")))
     assert (caller.address == "10.9.9.9") is is_believed
     assert not caller.is_local
 
 
-def test_a_setting_that_is_no_network_is_refused() -> None:
+def test_invalid_network_is_refused() -> None:
     with fails(ValueError):
         read_networks(["proxy_lan"])
 
 
-def test_a_page_of_the_node_itself_has_the_rights_of_a_program() -> None:
+def test_page_of_the_node_has_local_rights() -> None:
     own = [(b"origin", b"http://127.0.0.1:8090"), (b"sec-fetch-site", b"same-origin")]
     access = AccessPolicy(has_pages=True)
     assert access.why_not_local(scope("127.0.0.1", HOST, *own)) == access.why_not_local(scope("127.0.0.1", HOST, own[1])) == ""
@@ -118,7 +118,7 @@ def test_a_page_of_the_node_itself_has_the_rights_of_a_program() -> None:
         ("10.0.0.1", "http://10.0.0.1", "same-origin"),
     ],
 )
-def test_a_page_of_another_site_is_never_taken_for_one_of_the_node(host: str, origin: str, site: str, *, is_open: bool) -> None:
+def test_page_of_another_site_has_no_local_rights(host: str, origin: str, site: str, *, is_open: bool) -> None:
     sent = scope("127.0.0.1", (b"host", host.encode()), (b"origin", origin.encode()), (b"sec-fetch-site", site.encode()))
     access = AccessPolicy("0.0.0.0" if is_open else "127.0.0.1", (), is_debug_allowed=is_open, has_pages=True)
     assert access.why_not_local(sent) != ""
@@ -126,21 +126,21 @@ def test_a_page_of_another_site_is_never_taken_for_one_of_the_node(host: str, or
         assert access.cors(sent) is None
 
 
-def test_where_others_may_ask_the_nodes_page_has_its_address() -> None:
+def test_page_of_a_public_node_has_local_rights() -> None:
     access = AccessPolicy("0.0.0.0", is_debug_allowed=True, has_pages=True)
     sent = scope("10.0.0.9", (b"host", b"10.0.0.1:8090"), (b"origin", b"http://10.0.0.1:8090"), (b"sec-fetch-site", b"same-origin"))
     assert access.why_not_local(sent) == ""
 
 
-def test_what_a_user_types_into_a_browser_is_no_page() -> None:
+def test_address_typed_into_a_browser_has_local_rights() -> None:
     assert AccessPolicy().why_not_local(scope("127.0.0.1", HOST, (b"sec-fetch-site", b"none"))) == ""
 
 
-def test_proxies_that_speak_http_1_0_are_seen() -> None:
+def test_http_1_0_request_has_no_local_rights() -> None:
     assert "HTTP/1.0" in AccessPolicy().why_not_local(scope(version="1.0"))
 
 
-def test_where_others_can_ask_the_debug_groups_are_withheld() -> None:
+def test_debug_methods_are_withheld_on_public_addresses() -> None:
     for host in ("0.0.0.0", "::", "10.0.0.1", "node.lan"):
         assert "--allow-debug" in AccessPolicy(host).withheld
         assert host in AccessPolicy(host).withheld
@@ -162,14 +162,14 @@ def test_where_others_can_ask_the_debug_groups_are_withheld() -> None:
         (["app://x"], ("app://x",)),
     ],
 )
-def test_origins_are_read(texts: list[str], origins: tuple[str, ...] | None) -> None:
+def test_origins_are_parsed(texts: list[str], origins: tuple[str, ...] | None) -> None:
     assert read_origins(texts) == origins
 
 
 @pytest.mark.parametrize(
     "text", ["", "x", "localhost:3000", "http://", "http://x/", "http://x/y", "http://x:y", "http://a@x", "http://é", "null"]
 )
-def test_what_is_no_origin_is_refused(text: str) -> None:
+def test_invalid_origin_is_refused(text: str) -> None:
     with fails(ValueError):
         read_origins([text])
     with fails(ValueError):
@@ -177,7 +177,7 @@ def test_what_is_no_origin_is_refused(text: str) -> None:
 
 
 @pytest.mark.usefixtures("both_paths")
-async def test_all_pages_may_call_unless_origins_are_given() -> None:
+async def test_all_pages_can_call_without_configured_origins() -> None:
     async with server() as port:
         for verb in ("POST", "OPTIONS"):
             status, headers, _ = await ask(port, verb, headers={"Origin": PAGE})
@@ -187,7 +187,7 @@ async def test_all_pages_may_call_unless_origins_are_given() -> None:
 
 @pytest.mark.usefixtures("both_paths")
 @pytest.mark.parametrize("origins", [(PAGE,), ()])
-async def test_origins_narrow_who_may_call(origins: tuple[str, ...]) -> None:
+async def test_configured_origins_restrict_pages(origins: tuple[str, ...]) -> None:
     async with server(access=AccessPolicy(origins=origins)) as port:
         for verb, path, body in (("POST", "/", PING), ("OPTIONS", "/", None), ("GET", "/health", None)):
             status, headers, _ = await ask(port, verb, path, body)
@@ -207,7 +207,7 @@ async def test_origins_narrow_who_may_call(origins: tuple[str, ...]) -> None:
 
 
 @pytest.mark.usefixtures("both_paths")
-async def test_calls_without_local_rights_say_why() -> None:
+async def test_refused_local_call_gives_the_reason() -> None:
     call = b'{"jsonrpc":"2.0","method":"debug_node_api.local","id":1}'
     async with server() as port:
         assert json.loads((await ask(port, body=call, headers={"Host": f"localhost:{port}"}))[2])["result"] is True

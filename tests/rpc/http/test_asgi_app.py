@@ -1,4 +1,4 @@
-"""HTTP and WebSocket as clients see them: a real server on a free port, real sockets."""
+"""HTTP and WebSocket from the client's point of view: a real server on a free port, and real sockets."""
 
 import http.client
 import json
@@ -43,7 +43,7 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 class Waiting:
-    """What the method that waits is waiting for, and how it ended."""
+    """Events of the method `wait`: that it has begun, that it can continue, and that it has ended."""
 
     def __init__(self) -> None:
         self.begun, self.go_on, self.ended = trio.Event(), trio.Event(), trio.Event()
@@ -52,27 +52,27 @@ class Waiting:
 
 @pytest.fixture(autouse=True)
 def large_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """LARGE is answered without local rights too."""
+    """Accept the large request LARGE from clients without local rights."""
     monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", reader.BODY_SIZE_MAX)
 
 
 def service(waiting: Waiting | None = None, memory: MemoryLimiter | None = None) -> Service:
-    """A service with a method of each kind."""
+    """Return a service with three methods: a normal one, a local-only one, and one that waits."""
     registry: dict[str, Method] = {}
 
     @method("a_api.echo", registry=registry)
     def echo(state: None, text: Text) -> str:
-        """Its argument."""
+        """Return the argument."""
         return text
 
     @method("debug_node_api.local", loopback_only=True, registry=registry)
     def local(state: None) -> bool:
-        """Only here."""
+        """Return True. Only local clients can call this."""
         return True
 
     @method("a_api.wait", registry=registry)
     async def wait(processor: Waiting) -> str:
-        """It waits."""
+        """Wait until the test lets the method continue."""
         processor.begun.set()
         try:
             await processor.go_on.wait()
@@ -90,7 +90,7 @@ def service(waiting: Waiting | None = None, memory: MemoryLimiter | None = None)
 async def server(
     waiting: Waiting | None = None, bounds: ConnectionLimits | None = None, memory: MemoryLimiter | None = None, **options: Any
 ) -> AsyncIterator[int]:
-    """A running server; its port."""
+    """Run a server for the duration of the context; yields its port."""
     async with trio.open_nursery() as nursery:
         start = partial(serve, service(waiting, memory), "127.0.0.1", 0, pages=PAGES, bounds=bounds, **options)
         binds: list[str] = await nursery.start(start)
@@ -100,7 +100,7 @@ async def server(
 
 
 def exchange(port: int, verb: str = "POST", path: str = "/", body: bytes | None = PING, headers: dict[str, str] | None = None) -> Answer:
-    """Status, headers and body of the answer to one request."""
+    """Send a request over a new connection. Return the status, the headers and the body of the reply."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     try:
         connection.request(verb, path, body, headers or {})
@@ -111,7 +111,7 @@ def exchange(port: int, verb: str = "POST", path: str = "/", body: bytes | None 
 
 
 async def ask(port: int, *given: Any, **named: Any) -> Answer:
-    """`exchange` in a thread."""
+    """Run `exchange` in a thread."""
     return await trio.to_thread.run_sync(partial(exchange, port, *given, **named))
 
 
@@ -132,8 +132,10 @@ async def test_every_verb_and_path_is_a_call() -> None:
         assert "/health" in error["data"]["hint"]
 
 
-async def test_recorded_headers_verbs_and_paths_are_taken() -> None:
-    """Statuses of the recorded requests that differ in more than their body, and that there is an answer at all."""
+async def test_recorded_headers_verbs_and_paths_are_accepted() -> None:
+    """The statuses equal those of the recorded requests with other headers, methods and paths. A reply has a body exactly if the recorded
+    reply has one.
+    """
     seen = 0
     async with server() as port:
         for event in read_json_lines(CASES / "rpc_envelope" / "http.jsonl.gz"):
@@ -145,7 +147,7 @@ async def test_recorded_headers_verbs_and_paths_are_taken() -> None:
     assert seen == 31
 
 
-async def test_connections_are_kept_and_pages_elsewhere_may_call() -> None:
+async def test_connections_persist_and_foreign_pages_can_call() -> None:
     def twice(port: int) -> list[Answer]:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         answers = []
@@ -211,7 +213,7 @@ async def test_large_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
         for size in (1_000_001, 3_000_000):
             status, _, body = await ask(port, body=b" " * size, headers={"Host": "x"})
             assert (status, body[:41]) == (413, b"a request may have at most 1000000 bytes,")
-            # Programs with local rights may send more.
+            # Clients with local rights can send larger bodies.
             status, _, body = await ask(port, body=b" " * size)
             assert (status, b"End Of File" in body) == (200, True)
         assert (await ask(port))[0] == 200
@@ -222,7 +224,7 @@ async def test_large_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (await talk(port, chunked)).startswith(b"HTTP/1.1 413")
 
 
-async def test_a_body_that_does_not_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unfinished_body_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asgi_app, "BODY_SECONDS_MAX", 0.1)
     async with server() as port:
         assert (await talk(port, head("POST / HTTP/1.1", "Host: x", "Content-Length: 5") + b"{")).startswith(b"HTTP/1.1 408")
@@ -232,7 +234,7 @@ async def test_a_body_that_does_not_arrive(monkeypatch: pytest.MonkeyPatch) -> N
         assert (await ask(port))[0] == 200
 
 
-async def test_too_many_requests_are_turned_away() -> None:
+async def test_excess_requests_are_refused() -> None:
     waiting = Waiting()
     async with server(waiting, ConnectionLimits(100, 1, 100)) as port, trio.open_nursery() as nursery:
         nursery.start_soon(partial(ask, port, body=b'{"jsonrpc":"2.0","method":"a_api.wait"}'))
@@ -246,7 +248,7 @@ async def test_too_many_requests_are_turned_away() -> None:
                 await trio.sleep(0.01)
 
 
-async def test_waiting_ends_with_the_connection() -> None:
+async def test_disconnect_cancels_a_waiting_call() -> None:
     waiting = Waiting()
     async with server(waiting) as port:
         stream = await trio.open_tcp_stream("127.0.0.1", port)
@@ -259,7 +261,7 @@ async def test_waiting_ends_with_the_connection() -> None:
         assert waiting.cancelled
 
 
-async def test_what_is_waited_for_is_answered() -> None:
+async def test_waiting_calls_are_answered() -> None:
     waiting = Waiting()
     waiting.go_on.set()
     async with server(waiting) as port:
@@ -268,7 +270,7 @@ async def test_what_is_waited_for_is_answered() -> None:
         assert [reply["id"] for reply in json.loads(batch[2])] == [1, 2]
 
 
-async def test_shutting_down_lets_requests_end() -> None:
+async def test_shutdown_waits_for_requests() -> None:
     stop, waiting = trio.Event(), Waiting()
     answers: list[Answer] = []
 
@@ -287,7 +289,7 @@ async def test_shutting_down_lets_requests_end() -> None:
     assert json.loads(answers[0][2])["result"] == "done"
 
 
-async def test_a_page_is_the_last_thing_on_a_connection_when_asked() -> None:
+async def test_connection_close_is_honoured_for_pages() -> None:
     async with server() as port:
         for verb in ("GET", "HEAD", "POST"):
             async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
@@ -297,14 +299,14 @@ async def test_a_page_is_the_last_thing_on_a_connection_when_asked() -> None:
                     assert answer.startswith(b"HTTP/1.1 200")
 
 
-async def test_a_page_that_is_asked_for_with_a_large_body(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_page_request_with_a_large_body(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", 1_000_000)
     async with server() as port:
         assert (await ask(port, "GET", "/health", b" " * 1_000_000, headers={"Host": "x"}))[0] == 200
         assert (await ask(port, "GET", "/health", b" " * 1_000_001, headers={"Host": "x"}))[0] == 413
 
 
-async def test_the_requests_of_an_address_hold_a_bounded_number_of_bytes() -> None:
+async def test_request_memory_of_an_address_is_limited() -> None:
     waiting = Waiting()
     async with server(waiting, memory=MemoryLimiter(local_size_max=2_000_000)) as port, trio.open_nursery() as nursery:
         call = b'{"jsonrpc":"2.0","method":"a_api.wait"}'
@@ -321,7 +323,7 @@ async def test_the_requests_of_an_address_hold_a_bounded_number_of_bytes() -> No
                 await trio.sleep(0.01)
 
 
-async def test_addresses_behind_a_proxy_hold_what_they_hold_themselves() -> None:
+async def test_request_memory_is_counted_per_proxied_address() -> None:
     waiting, memory = Waiting(), MemoryLimiter(2_000_000)
     async with server(waiting, memory=memory) as port, trio.open_nursery() as nursery:
         large = b'{"jsonrpc":"2.0","method":"a_api.wait"}' + b" " * 400_000
@@ -335,7 +337,7 @@ async def test_addresses_behind_a_proxy_hold_what_they_hold_themselves() -> None
 
 
 @pytest.mark.parametrize("is_http2", [False, True])
-async def test_of_a_body_that_is_too_large_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, is_http2: bool) -> None:
+async def test_oversized_body_is_dropped(monkeypatch: pytest.MonkeyPatch, is_http2: bool) -> None:
     monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", 30_000)
     memory = MemoryLimiter()
     async with server(memory=memory, is_http2=is_http2) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
@@ -356,7 +358,7 @@ async def test_of_a_body_that_is_too_large_nothing_is_kept(monkeypatch: pytest.M
             await holds(size)
 
 
-async def test_a_body_that_does_not_come_gives_way_to_one_that_does() -> None:
+async def test_unfinished_body_is_evicted_for_a_complete_one() -> None:
     async with server(memory=MemoryLimiter(2_000_000)) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
         large = PING + b" " * (600_000 - len(PING))
         await stream.send_all(head("POST / HTTP/1.1", "Host: x", "Content-Length: 600001") + large)
@@ -365,7 +367,7 @@ async def test_a_body_that_does_not_come_gives_way_to_one_that_does() -> None:
         assert await rest(stream) == b""
 
 
-async def test_a_body_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_endless_body_ends_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", 100_000)
     monkeypatch.setattr(asgi_app, "DRAIN_SIZE_MAX", 200_000)
     async with server(bounds=ConnectionLimits(100, 1, 100)) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
@@ -379,7 +381,7 @@ LARGE = PING.replace(b'"x"', b'"' + b"x" * 20_000_000 + b'"')
 
 
 async def send_without_reading(port: int) -> trio.SocketStream:
-    """A connection whose client asks for much and takes nothing."""
+    """Send a request with a large reply, and don't read the reply. Return the connection."""
     stream = await trio.open_tcp_stream("127.0.0.1", port)
     await stream.send_all(head("POST / HTTP/1.1", "Host: x", f"Content-Length: {len(LARGE)}") + LARGE)
     await trio.sleep(0.2)
@@ -387,7 +389,7 @@ async def send_without_reading(port: int) -> trio.SocketStream:
 
 
 @pytest.mark.parametrize("how", ["shutdown", "cancel"])
-async def test_a_client_that_does_not_read_holds_up_no_shutdown(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_client_that_does_not_read_does_not_delay_shutdown(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener, "GRACE_SECONDS_MAX", 0.2)
     stop = trio.Event()
     with trio.fail_after(20):
@@ -399,7 +401,7 @@ async def test_a_client_that_does_not_read_holds_up_no_shutdown(how: str, monkey
                 await trio.sleep(0.5)
 
 
-async def test_when_there_is_no_room_the_oldest_connection_gives_way() -> None:
+async def test_full_server_evicts_the_oldest_connection() -> None:
     async with server(bounds=ConnectionLimits(4, 4, 4)) as port:
         first, second = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(2)]
         await trio.sleep(0.1)
@@ -410,7 +412,7 @@ async def test_when_there_is_no_room_the_oldest_connection_gives_way() -> None:
         assert (await second.receive_some(9999)).startswith(b"HTTP/1.1 200")
 
 
-async def test_connections_that_the_node_works_for_stay() -> None:
+async def test_busy_connections_are_not_evicted() -> None:
     waiting = Waiting()
     async with server(waiting, ConnectionLimits(2, 2, 2)) as port, trio.open_nursery() as nursery:
         nursery.start_soon(partial(ask, port, body=b'{"jsonrpc":"2.0","method":"a_api.wait"}'))
@@ -422,7 +424,7 @@ async def test_connections_that_the_node_works_for_stay() -> None:
         assert not waiting.cancelled
 
 
-async def test_pages_in_local_browsers_may_not_do_everything() -> None:
+async def test_pages_in_local_browsers_have_no_local_rights() -> None:
     async with server() as port:
         body = b'{"jsonrpc":"2.0","method":"debug_node_api.local"}'
         assert json.loads((await ask(port, body=body))[2])["result"] is True
@@ -434,13 +436,13 @@ def test_addresses() -> None:
     assert address("::1", 8090) == "[::1]:8090"
 
 
-def test_pages_are_loaded_when_they_are_asked_for() -> None:
+def test_page_modules_are_imported_on_first_use() -> None:
     code = "import sys, rpc.http.server; sys.exit('quart' in sys.modules or 'flask' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False).returncode == 0
 
 
 async def rest(stream: trio.SocketStream) -> bytes:
-    """The bytes received until the end."""
+    """Return all bytes received until the connection ends."""
     data = bytearray()
     with trio.fail_after(30), suppress(trio.BrokenResourceError):
         while more := await stream.receive_some(1 << 20):
@@ -449,7 +451,7 @@ async def rest(stream: trio.SocketStream) -> bytes:
 
 
 async def talk(port: int, request: bytes) -> bytes:
-    """The first bytes of the answer to raw bytes."""
+    """Send raw bytes over a new connection, and return the first bytes of the reply."""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(request)
         return bytes(await stream.receive_some(65536))
@@ -471,7 +473,7 @@ async def test_frames_are_answered_in_order() -> None:
         assert (await client.receive())["result"] == "ü" * 300_000
 
 
-async def test_a_broadcast_holds_up_no_other_frame() -> None:
+async def test_waiting_broadcast_does_not_delay_other_frames() -> None:
     waiting = Waiting()
     async with server(waiting) as port, websocket(port) as client:
         await client.send_event(TextMessage('{"jsonrpc":"2.0","method":"a_api.wait","id":"w"}'))
@@ -481,7 +483,7 @@ async def test_a_broadcast_holds_up_no_other_frame() -> None:
         assert await client.receive() == {"jsonrpc": "2.0", "result": "done", "id": "w"}
 
 
-async def test_a_client_that_leaves_stops_waiting() -> None:
+async def test_closed_websocket_cancels_a_waiting_call() -> None:
     waiting = Waiting()
     async with server(waiting) as port:
         async with websocket(port) as client:
@@ -494,7 +496,7 @@ async def test_a_client_that_leaves_stops_waiting() -> None:
         assert (await ask(port))[0] == 200
 
 
-async def test_too_many_sockets_are_turned_away() -> None:
+async def test_excess_websockets_are_refused() -> None:
     async with server(bounds=ConnectionLimits(100, 100, 1)) as port:
         async with websocket(port):
             with pytest.raises((AssertionError, ProtocolError)):
@@ -506,7 +508,7 @@ async def test_too_many_sockets_are_turned_away() -> None:
 
 
 async def opens(port: int, *headers: tuple[bytes, bytes]) -> bool:
-    """Whether a WebSocket can be opened."""
+    """Whether the server accepts a WebSocket with these headers."""
     try:
         async with websocket(port, *headers):
             return True
@@ -514,7 +516,7 @@ async def opens(port: int, *headers: tuple[bytes, bytes]) -> bool:
         return False
 
 
-async def test_pages_in_local_browsers_have_no_more_rights_here() -> None:
+async def test_pages_in_local_browsers_have_no_local_rights_over_websocket() -> None:
     asked = '{"jsonrpc":"2.0","method":"debug_node_api.local"}'
     results: list[Callable[[Any], bool]] = [lambda reply: "result" in reply, lambda reply: "error" in reply]
     async with server() as port:
@@ -525,7 +527,7 @@ async def test_pages_in_local_browsers_have_no_more_rights_here() -> None:
                 assert fits(await client.receive())
 
 
-def test_a_page_that_takes_long_is_kept_for_longer() -> None:
+def test_slow_page_is_cached_longer() -> None:
     made: list[int] = []
 
     def page() -> PageReply:
@@ -541,7 +543,7 @@ def test_a_page_that_takes_long_is_kept_for_longer() -> None:
     assert kept().body == b"2"
 
 
-async def test_silent_connections_cost_no_tasks() -> None:
+async def test_idle_connections_start_no_tasks() -> None:
     async with server() as port:
         await ask(port, "GET", "/health", None)
         tasks = trio.lowlevel.current_statistics().tasks_living

@@ -1,4 +1,4 @@
-"""`GET /stream/blocks` and the notices of WebSockets over real sockets: order, ends, slow readers, floods, HTTP/2."""
+"""`GET /stream/blocks`, and notices over WebSockets, on real sockets: order, shutdown, slow readers, floods, and HTTP/2."""
 
 import json
 import socket as sockets
@@ -27,7 +27,7 @@ from tests.rpc.http.test_asgi_app import ask
 
 
 async def health(port: int) -> float:
-    """The seconds that /health takes."""
+    """Return the response time of /health in seconds."""
     begun = trio.current_time()
     assert (await ask(port, "GET", "/health", None))[0] == 200
     return trio.current_time() - begun
@@ -77,7 +77,7 @@ async def test_a_connection_is_kept_after_a_refused_stream() -> None:
                     reply += await stream.receive_some()
 
 
-async def test_a_stream_begins_in_the_past_and_goes_on() -> None:
+async def test_stream_starts_in_the_past_and_continues() -> None:
     async with pushing() as world:
         world.make(40)
         async with lines(world.port, "?from=3") as stream:
@@ -90,7 +90,7 @@ async def test_a_stream_begins_in_the_past_and_goes_on() -> None:
                 assert (await stream.next())["block_id"] == block.id.hex()
 
 
-async def test_a_stream_without_a_number_begins_with_the_next_block() -> None:
+async def test_stream_without_a_number_starts_with_the_next_block() -> None:
     async with pushing() as world:
         world.make(5)
         async with lines(world.port) as stream:
@@ -98,7 +98,7 @@ async def test_a_stream_without_a_number_begins_with_the_next_block() -> None:
             assert (await stream.next())["block_num"] == 6
 
 
-async def test_what_a_fork_has_undone_is_told_of() -> None:
+async def test_undone_blocks_are_announced_in_the_stream() -> None:
     async with pushing() as world:
         world.make(30)
         async with lines(world.port, "?from=29") as stream:
@@ -120,7 +120,7 @@ async def test_irreversible_blocks_only() -> None:
             assert (await stream.next())["block_num"] == last + 1
 
 
-async def test_large_blocks_are_the_same_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_blocks_have_the_same_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     async with pushing() as world:
         world.make(5)
         async with lines(world.port, "?from=1") as stream:
@@ -132,7 +132,7 @@ async def test_large_blocks_are_the_same_lines(monkeypatch: pytest.MonkeyPatch) 
             assert (await stream.next())["block_id"] == block.id.hex()
 
 
-async def test_a_stream_ends_with_the_node_and_says_so() -> None:
+async def test_stream_announces_the_shutdown() -> None:
     stop = trio.Event()
     async with pushing(shutdown=stop.wait) as world:
         world.make(1)
@@ -143,7 +143,7 @@ async def test_a_stream_ends_with_the_node_and_says_so() -> None:
             assert await stream.next() is None
 
 
-async def test_a_stream_whose_client_leaves_is_forgotten() -> None:
+async def test_stream_ends_when_its_client_disconnects() -> None:
     async with pushing() as world:
         before = len(world.chain.on_head_change)
         async with lines(world.port):
@@ -152,7 +152,7 @@ async def test_a_stream_whose_client_leaves_is_forgotten() -> None:
             await trio.sleep(0.01)
 
 
-async def test_streams_are_bounded_and_take_no_place_of_requests() -> None:
+async def test_streams_are_limited_separately_from_requests() -> None:
     async with pushing(bounds=ConnectionLimits(100, 2, 100, streams=4)) as world, AsyncExitStack() as stack:
         for _ in range(2):  # half of all, for one address
             await stack.enter_async_context(lines(world.port))
@@ -178,7 +178,7 @@ async def test_streams_over_http2() -> None:
             world.make(1)
 
 
-async def test_a_slow_reader_of_a_stream_is_let_go_with_a_last_line(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_stream_reader_gets_a_last_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block_stream, "PIECE_SECONDS_MAX", 0.2)
     async with pushing() as world:
         fill(world)
@@ -193,7 +193,7 @@ async def test_a_slow_reader_of_a_stream_is_let_go_with_a_last_line(monkeypatch:
             assert last == {"error": block_stream.TOO_SLOW}
 
 
-async def test_a_reader_of_a_stream_that_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stalled_stream_reader_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SEND_SECONDS_MAX", 0.2)
     async with pushing() as world:
         fill(world)
@@ -209,13 +209,13 @@ async def test_a_reader_of_a_stream_that_takes_nothing_is_cut_off(monkeypatch: p
 # ------------------------------------------------------------------ WebSockets
 
 
-async def test_the_answer_comes_before_the_notices() -> None:
+async def test_reply_precedes_notices() -> None:
     async with pushing() as world, websocket(world.port) as client:
         for number in (1, 2, 3):
             await client.send("dev_api.subscribe", {"kind": "blocks"}, request_id=number)
             world.make(1)
         seen: list[Any] = []
-        # However slow the node is to read them: until each request has its answer, and each subscription a notice.
+        # Read until each request has a reply and each subscription a notice, since the node may handle the requests slowly.
         while {message.get("params", {}).get("subscription") for message in seen if "id" not in message} != {1, 2, 3}:
             world.make(1)
             seen.append(await client.receive())
@@ -226,7 +226,7 @@ async def test_the_answer_comes_before_the_notices() -> None:
             assert first > next(i for i, message in enumerate(seen) if message.get("id") == number)
 
 
-async def test_notices_and_answers_share_a_connection() -> None:
+async def test_notices_and_replies_share_a_connection() -> None:
     async with pushing() as world, websocket(world.port) as client:
         assert (await client.call("dev_api.subscribe", {"kind": "transactions"}))["result"] == {"subscription": 1}
         assert (await client.call("call", ["database_api", "set_block_applied_callback", [9]]))["result"] is None
@@ -257,7 +257,7 @@ async def test_subscriptions_end_with_their_connection() -> None:
         assert len(world.chain.on_head_change) == before
 
 
-async def test_subscriptions_of_an_address_are_bounded() -> None:
+async def test_subscriptions_of_an_address_are_limited() -> None:
     async with pushing(bounds=ConnectionLimits(100, 100, 100, subscriptions=6)) as world, websocket(world.port) as client:
         replies = [await client.call("dev_api.subscribe", {"kind": "blocks"}) for _ in range(4)]
         assert ["result" in reply for reply in replies] == [True, True, True, False]
@@ -266,7 +266,7 @@ async def test_subscriptions_of_an_address_are_bounded() -> None:
         assert "result" in await client.call("dev_api.subscribe", {"kind": "blocks"})
 
 
-async def test_a_slow_reader_of_notices_is_let_go_with_a_reason_and_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_notice_reader_is_disconnected_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_module, "QUEUED_SIZE_MAX", 200_000)
     async with pushing() as world, websocket(world.port) as quick, websocket(world.port) as slow:
         for client in (quick, slow):
@@ -288,7 +288,7 @@ async def test_a_slow_reader_of_notices_is_let_go_with_a_reason_and_holds_nobody
         assert (await quick.receive())["params"]["block"]["block_num"] == made + 1
 
 
-async def test_a_reader_of_notices_that_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stalled_notice_reader_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_module, "QUEUED_SIZE_MAX", 100_000)
     monkeypatch.setattr(session_module, "DISCONNECT_SECONDS_MAX", 0.2)
     async with pushing() as world, websocket(world.port) as slow:
@@ -302,7 +302,7 @@ async def test_a_reader_of_notices_that_takes_nothing_is_cut_off(monkeypatch: py
             assert not isinstance(await slow.until_closed(), CloseConnection)
 
 
-async def test_readers_that_take_nothing_hold_one_text_and_nobody_up() -> None:
+async def test_stalled_readers_share_one_text() -> None:
     text = b'"%s"' % b"x".ljust(2_000_000, b"x")
     async with pushing() as world, websocket(world.port) as quick, AsyncExitStack() as stack:
         for _ in range(20):
@@ -320,7 +320,7 @@ async def test_readers_that_take_nothing_hold_one_text_and_nobody_up() -> None:
         assert held < 6 * len(text)  # of the notice, and of the one who reads
 
 
-async def test_answers_come_between_large_notices_and_not_within() -> None:
+async def test_replies_are_sent_between_large_notices() -> None:
     async with pushing() as world, websocket(world.port) as client:
         await client.call("rpc.discover", {})  # made in slices the first time, while others are answered
         await client.call("explorer_api.subscribe_blocks", {})
@@ -329,12 +329,12 @@ async def test_answers_come_between_large_notices_and_not_within() -> None:
         for number in range(10, 30):
             await client.send("dev_api.get_info" if number % 2 else "rpc.discover", {}, request_id=number)
         seen = [await client.receive() for _ in range(40)]
-        # The document is made in slices, between which other calls are answered.
+        # The document is built in slices, and other calls are answered between the slices.
         assert sorted(message["id"] for message in seen if "id" in message) == list(range(10, 30))
         assert {len(message["params"]["block"]) for message in seen if "id" not in message} == {300_000}
 
 
-async def test_a_thousand_notices_to_many_readers_leave_health_quick() -> None:
+async def test_health_stays_fast_during_many_notices() -> None:
     async with pushing() as world, AsyncExitStack() as stack, trio.open_nursery() as nursery:
         clients = [await stack.enter_async_context(websocket(world.port)) for _ in range(40)]
         for client in clients:
@@ -359,7 +359,7 @@ async def test_a_thousand_notices_to_many_readers_leave_health_quick() -> None:
 
 
 def fill(world: PushClients) -> None:
-    """Make some megabytes of blocks."""
+    """Make blocks with several megabytes of transactions."""
     for number in range(150):
         for each in range(8):
             world.chain.push_transaction(transfer(world.chain, f"{number} {each} ".ljust(2000, "x")))
@@ -367,20 +367,20 @@ def fill(world: PushClients) -> None:
 
 
 def shrink(client: Client) -> None:
-    """Let the system take little for a client that doesn't read."""
+    """Shrink the receive buffer, so that the system accepts little data for a client that doesn't read."""
     client.stream.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4096)
 
 
 def sessions(world: PushClients) -> list[Any]:
-    """The sessions that have subscriptions."""
+    """Return the sessions that have subscriptions."""
     return [subscription.session for each in world.hub._subscriptions.values() for subscription in each]
 
 
 class SlowLines(Lines):
-    """A stream that isn't read at first."""
+    """A block stream that the client doesn't read until `begin_reading`."""
 
     async def begin_reading(self) -> None:
-        """Receive the head of the answer."""
+        """Receive the head of the response."""
         while b"\r\n\r\n" not in self._data:
             self._data += await self._more()
         self.head, _, self._data = self._data.partition(b"\r\n\r\n")
@@ -388,7 +388,7 @@ class SlowLines(Lines):
 
 @asynccontextmanager
 async def slow_reader(port: int) -> AsyncIterator[SlowLines]:
-    """A connection whose client takes little before it begins to read."""
+    """Open a connection with a small receive buffer, which the client doesn't read until `begin_reading`."""
     line = trio.socket.socket()
     line.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4096)
     await line.connect(("127.0.0.1", port))

@@ -1,4 +1,4 @@
-"""How a connection sends: small pieces at once, so that nobody comes between the head of a reply and its body."""
+"""How a connection sends data: small chunks at once, so that no other task runs between the head and the body of a reply."""
 
 import socket
 
@@ -13,13 +13,13 @@ from rpc.http.input_scheduler import FairInputScheduler
 
 @pytest.fixture
 async def pair() -> tuple[Connection, socket.socket]:
-    """A connection, and its client's socket."""
+    """A connection, and the socket of its client."""
     here, there = socket.socketpair()
     there.setblocking(False)
     return Connection(here, ("192.0.2.1", 1), 75, ConnectionLimiter(limits_for()), FairInputScheduler(), ()), there
 
 
-async def test_small_pieces_are_sent_without_letting_others_run_but_not_for_ever(pair: tuple[Connection, socket.socket]) -> None:
+async def test_only_some_small_chunks_are_sent_without_yielding(pair: tuple[Connection, socket.socket]) -> None:
     connection, there = pair
     for _ in range(3):
         with trio.testing.assert_no_checkpoints():
@@ -30,14 +30,14 @@ async def test_small_pieces_are_sent_without_letting_others_run_but_not_for_ever
     assert there.recv(1000) == (b"head" * SENT_AT_ONCE_MAX + b"body") * 3
 
 
-async def test_large_pieces_let_others_run(pair: tuple[Connection, socket.socket]) -> None:
+async def test_large_chunk_yields(pair: tuple[Connection, socket.socket]) -> None:
     connection, there = pair
     with trio.testing.assert_checkpoints():
         await connection.write(bytes(SEND_AT_ONCE_SIZE + 1))
     assert len(there.recv(2 * SEND_AT_ONCE_SIZE)) == SEND_AT_ONCE_SIZE + 1
 
 
-async def test_what_the_system_does_not_take_at_once_is_sent_in_order(pair: tuple[Connection, socket.socket]) -> None:
+async def test_data_beyond_the_socket_buffer_is_sent_in_order(pair: tuple[Connection, socket.socket]) -> None:
     connection, there = pair
     pieces = [bytes([65 + i % 26]) * SEND_AT_ONCE_SIZE for i in range(400)]
     received = bytearray()

@@ -1,4 +1,4 @@
-"""Limits of each client address, and evictions."""
+"""Limits per client address, and the eviction of connections."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ REMOTE = "192.0.2.{}"
 
 
 class Limiter:
-    """A limiter, and the evicted connections."""
+    """A limiter, and the list of connections that it evicted."""
 
     def __init__(self, bounds: ConnectionLimits) -> None:
         self.limiter = ConnectionLimiter(bounds)
@@ -40,7 +40,9 @@ class Limiter:
 
 @pytest.fixture
 async def limits() -> Limiter:
-    """80 connections, of which 10 are for this machine, and 40 for each address; 20 requests, 20 sockets."""
+    """A limiter with 80 connections, of which 10 are reserved for this machine. An address can have 40. There can be 20 requests and 20
+    WebSockets.
+    """
     return Limiter(ConnectionLimits(80, 20, 20))
 
 

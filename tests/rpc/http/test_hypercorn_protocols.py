@@ -1,4 +1,4 @@
-"""Requests that ended the node, over a real server: each ends its own connection at most, with HTTP/2 and without."""
+"""Requests that once crashed the node, sent to a real server with and without HTTP/2. Each can end only its own connection."""
 
 import json
 import struct
@@ -40,7 +40,7 @@ QUIET_SECONDS = 2.0
 
 @pytest.fixture(autouse=True)
 def large_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """LARGE is answered without local rights too."""
+    """Accept the large request LARGE from clients without local rights."""
     monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", reader.BODY_SIZE_MAX)
 
 
@@ -49,12 +49,12 @@ async def _note(begun: list[object], scope: object) -> None:
 
 
 async def shot(port: int, request: bytes) -> bytes:
-    """The answer to bytes."""
+    """Send raw bytes over a new connection and return the reply."""
     return await trio.to_thread.run_sync(shoot, Target(port), request, QUIET_SECONDS)
 
 
 @pytest.mark.parametrize("is_http2", [False, True])
-async def test_what_a_connection_raises_ends_that_connection(is_http2: bool) -> None:
+async def test_hostile_requests_end_only_their_connections(is_http2: bool) -> None:
     answers: dict[str, bytes] = {}
 
     async def attack(port: int, name: str) -> None:
@@ -78,21 +78,21 @@ async def test_what_a_connection_raises_ends_that_connection(is_http2: bool) -> 
             assert answer.startswith(b"HTTP/1.1 ") or name in ("HTTP large chunk", "nothing"), name
 
 
-async def test_a_request_to_go_on_in_http2_is_answered_in_http1() -> None:
+async def test_http2_upgrade_is_answered_in_http1() -> None:
     async with server(is_http2=True) as port:
         answer = await shot(port, h2c("AAMAAABkAAQCAAAAAAIAAAAA").replace(b"GET /", b"GET /health"))
         assert answer.startswith(b"HTTP/1.1 200")
         assert b"upgrade" not in answer.lower()
 
 
-async def test_http2_is_served_where_it_is_wanted() -> None:
+async def test_http2_is_served_if_enabled() -> None:
     async with server(is_http2=True) as port:
         answer = await shot(port, h2_start() + h2_call(1, PING) + h2_request(3, method=b"GET", path=b"/health"))
         assert json.dumps(PONG).replace(" ", "").encode() in answer
         assert b"head_block_number" in answer
 
 
-async def test_streams_that_were_reset_are_forgotten_and_do_not_end_the_others() -> None:
+async def test_reset_streams_do_not_affect_others() -> None:
     async with server(is_http2=True) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(h2_start())
         for first in range(1, 4400, 40):
@@ -105,7 +105,7 @@ async def test_streams_that_were_reset_are_forgotten_and_do_not_end_the_others()
                     answer += await stream.receive_some(65536)
 
 
-async def test_streams_that_are_all_reset_end_their_connection_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_reset_streams_end_their_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[object] = []
     monkeypatch.setattr(AsgiApp, "_http", lambda self, scope, receive, send: _note(begun, scope))
     async with server(is_http2=True) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
@@ -118,9 +118,9 @@ async def test_streams_that_are_all_reset_end_their_connection_soon(monkeypatch:
     assert 0 < len(begun) <= 2 * RESETS_MAX
 
 
-async def test_data_for_a_stream_that_was_answered_is_dropped() -> None:
+async def test_data_for_an_answered_stream_is_dropped() -> None:
     async with server(is_http2=True) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
-        # A body that is too large for the bounds is answered while it arrives.
+        # A body that exceeds the limits is answered while it is still arriving.
         await stream.send_all(h2_start() + h2_request(1, is_whole=False, method=b"FOO", path=b"/"))
         await stream.send_all(h2_frame(DATA, 1, b" ") * 50 + h2_frame(DATA, 1, PING, END_STREAM) + h2_frame(RESET, 1, bytes(4)))
         await stream.send_all(h2_frame(HEADERS, 3, b"\x82\x84\x86\x41\x01x", 5))
@@ -130,8 +130,8 @@ async def test_data_for_a_stream_that_was_answered_is_dropped() -> None:
                 answer += await stream.receive_some(65536)
 
 
-async def test_a_head_of_blanks_is_refused_in_no_time() -> None:
-    # h11 would take more than half a minute for it.
+async def test_head_of_spaces_is_refused_quickly() -> None:
+    # h11 would take more than half a minute to parse it.
     async with server() as port:
         for method in ("POST", "GET"):
             answer = await shot(port, f"{method} / HTTP/1.1\r\nHost: x\r\nX:".encode() + b" " * 60_000 + b"\0\r\n\r\n")
@@ -140,14 +140,14 @@ async def test_a_head_of_blanks_is_refused_in_no_time() -> None:
         assert (await ask(port, "FOO", body=body))[0] == (await ask(port, body=body))[0] == 200
 
 
-async def test_a_websocket_that_is_refused_is_closed() -> None:
+async def test_refused_websocket_is_closed() -> None:
     async with server(bounds=ConnectionLimits(100, 100, 100)) as port:
         for request in (upgrade().replace(b"13", b"12"), upgrade() + ws_frame(b"x")):
             with trio.fail_after(20):
                 assert (await trio.to_thread.run_sync(shoot, Target(port), request, 5.0)).startswith(b"HTTP/1.1 400")
 
 
-async def test_who_takes_nothing_is_cut_off_over_every_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stalled_reader_is_disconnected_over_every_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SEND_SECONDS_MAX", 0.2)
     large = LARGE
     requests = {
@@ -167,7 +167,7 @@ async def test_who_takes_nothing_is_cut_off_over_every_protocol(monkeypatch: pyt
                 assert len(await rest(stream)) < len(LARGE), name
 
 
-async def test_a_client_that_takes_little_is_cut_off_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_reader_is_disconnected_eventually(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SEND_SECONDS_MAX", 0.5)
     monkeypatch.setattr(connection, "SEND_RATE_MIN", 1e12)
     async with server() as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:

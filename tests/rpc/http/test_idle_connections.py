@@ -1,4 +1,4 @@
-"""Connections that have not said anything yet."""
+"""Connections whose client has not sent anything yet."""
 
 import socket
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ SILENT_SECONDS_MAX = 3
 
 
 class Hall:
-    """Idle connections with their limiter, and the started connections with their first bytes."""
+    """The idle connections, their limiter, and the list of connections that have started, with their first bytes."""
 
     def __init__(self, connections: int = 100) -> None:
         self.limiter = ConnectionLimiter(limits_for(connections))
@@ -37,7 +37,7 @@ class Hall:
 
 @asynccontextmanager
 async def hall(connections: int = 100) -> AsyncIterator[Hall]:
-    """Running idle connections."""
+    """Run a `Hall` for the duration of the context."""
     made = Hall(connections)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(made.idle_connections.run)
@@ -57,7 +57,7 @@ def is_closed(there: socket.socket) -> bool:
         return False
 
 
-async def test_silent_connections_cost_no_task_and_begin_when_they_speak() -> None:
+async def test_idle_connection_starts_a_task_with_its_first_bytes() -> None:
     async with hall() as here:
         tasks = trio.lowlevel.current_statistics().tasks_living
         lines = [here.connect() for _ in range(50)]
@@ -73,7 +73,7 @@ async def test_silent_connections_cost_no_task_and_begin_when_they_speak() -> No
         assert here.limiter.used()["connections"][0] == 50
 
 
-async def test_who_has_spoken_or_left_already_does_not_stay() -> None:
+async def test_closed_connection_or_one_with_data_is_not_idle() -> None:
     async with hall() as here:
         here.connect(said=b"x")
         assert [data for _, data in here.begun] == [b"x"]
@@ -85,7 +85,7 @@ async def test_who_has_spoken_or_left_already_does_not_stay() -> None:
         assert here.limiter.used()["connections"][0] == 1
 
 
-async def test_who_leaves_without_a_word_is_forgotten() -> None:
+async def test_disconnected_idle_connection_is_removed() -> None:
     async with hall() as here:
         for line in [here.connect() for _ in range(30)]:
             line.close()
@@ -96,7 +96,7 @@ async def test_who_leaves_without_a_word_is_forgotten() -> None:
         assert here.begun == []
 
 
-async def test_who_is_silent_for_long_is_closed(autojump_clock: trio.testing.MockClock) -> None:
+async def test_idle_connection_times_out(autojump_clock: trio.testing.MockClock) -> None:
     async with hall() as here:
         first = here.connect()
         await trio.sleep(SILENT_SECONDS_MAX - 1)
@@ -107,13 +107,13 @@ async def test_who_is_silent_for_long_is_closed(autojump_clock: trio.testing.Moc
         assert len(here.idle_connections) == here.limiter.used()["connections"][0] == 1
 
 
-async def test_the_oldest_silent_connection_of_a_crowd_gives_way() -> None:
+async def test_oldest_idle_connection_is_evicted() -> None:
     async with hall(connections=20) as here:
         lines = [here.connect() for _ in range(11)]
         assert [is_closed(line) for line in lines] == [True, *[False] * 10]
 
 
-async def test_who_is_dropped_while_waiting_for_a_turn_does_not_begin_in_anothers_place() -> None:
+async def test_connection_evicted_while_queued_does_not_start() -> None:
     async with hall(connections=2) as here:
         here.input_scheduler._iteration_start -= 1
         here.connect(said=b"first")
@@ -128,7 +128,7 @@ async def test_who_is_dropped_while_waiting_for_a_turn_does_not_begin_in_another
         assert [data for _, data in here.begun] == [b"second"]
 
 
-async def test_a_page_comes_before_what_waited_longer() -> None:
+async def test_page_requests_take_precedence() -> None:
     async with hall() as here:
         here.input_scheduler._iteration_start -= 1
         for _ in range(3):
@@ -139,7 +139,7 @@ async def test_a_page_comes_before_what_waited_longer() -> None:
         assert [data[:4] for _, data in here.begun] == [b"GET ", b"POST"]
 
 
-async def test_many_that_speak_at_once_are_looked_at_in_portions() -> None:
+async def test_simultaneous_requests_start_in_batches() -> None:
     async with hall(connections=4 * module.READY_AT_ONCE_MAX) as here:
         lines = [here.connect(f"192.0.2.{i % 4}") for i in range(module.READY_AT_ONCE_MAX + 10)]
         for line in lines:

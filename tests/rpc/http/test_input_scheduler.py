@@ -1,4 +1,4 @@
-"""Whose input is worked on next."""
+"""The order in which the scheduler admits clients' input."""
 
 import time
 from functools import partial
@@ -11,7 +11,7 @@ from rpc.http import input_scheduler
 from rpc.http.input_scheduler import FairInputScheduler
 
 
-async def test_input_waits_when_a_turn_was_long_and_addresses_take_turns() -> None:
+async def test_addresses_take_turns_after_a_long_iteration() -> None:
     order: list[str] = []
 
     async def work(gate: FairInputScheduler, address: str) -> None:
@@ -33,7 +33,7 @@ async def test_input_waits_when_a_turn_was_long_and_addresses_take_turns() -> No
     assert order.index("one") < 5
 
 
-async def test_who_has_left_is_passed_over() -> None:
+async def test_cancelled_waiters_are_skipped() -> None:
     async with trio.open_nursery() as nursery:
         gate = FairInputScheduler()
         gate._iteration_start -= 1
@@ -65,14 +65,14 @@ async def test_who_has_left_is_passed_over() -> None:
         (b"", False),
     ],
 )
-def test_pages_are_seen(data: bytes, is_page: bool) -> None:
+def test_page_requests_are_recognised(data: bytes, is_page: bool) -> None:
     gate = FairInputScheduler(["/health"])
     assert gate.is_for_page(data) is is_page
     assert gate.is_page("/health")
     assert not gate.is_page("/")
 
 
-async def test_nothing_waits_while_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_input_is_admitted_at_once_while_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(input_scheduler, "ITERATION_SECONDS_MAX", 3600)  # a busy machine may pause for longer than 5 ms
     async with trio.open_nursery() as nursery:
         gate = FairInputScheduler()
@@ -83,7 +83,7 @@ async def test_nothing_waits_while_there_is_time(monkeypatch: pytest.MonkeyPatch
         nursery.cancel_scope.cancel()
 
 
-async def test_pages_come_first_and_others_go_on() -> None:
+async def test_pages_take_precedence_without_blocking_others() -> None:
     gate = FairInputScheduler()
     gate._iteration_start -= 1
     order: list[str] = []
@@ -101,7 +101,7 @@ async def test_pages_come_first_and_others_go_on() -> None:
     assert len(order) == 13
 
 
-async def test_many_requests_for_pages_wait_for_one_another() -> None:
+async def test_many_page_requests_are_queued() -> None:
     gate = FairInputScheduler(["/health"])
     begun = 0
 

@@ -1,4 +1,4 @@
-"""Limits of the bodies of requests, with local rights and without, and where large ones are decoded."""
+"""Limits on request bodies from clients with and without local rights, and where large bodies are decoded."""
 
 import json
 from threading import Event
@@ -24,7 +24,7 @@ from tests.helpers.golden import fails
         (b"[" + b"[]," * (REMOTE_MARKS_MAX // 3) + b"[]]", "commas + brackets <= 200000: The request holds too many values"),
     ],
 )
-async def test_large_bodies_are_for_programs_with_local_rights(body: bytes, said: str) -> None:
+async def test_large_bodies_need_local_rights(body: bytes, said: str) -> None:
     service = serving({})
     reply = await ask(service, body, local=False)
     assert (reply["error"]["code"], said in reply["error"]["message"]) == (-32000, True)
@@ -33,14 +33,14 @@ async def test_large_bodies_are_for_programs_with_local_rights(body: bytes, said
 
 @pytest.mark.parametrize("depth", [300, 9_000])
 @pytest.mark.parametrize(("start", "end"), [(b"[", b"]"), (b'{"a":', b"}")])
-async def test_brackets_in_texts_hide_no_depth(start: bytes, end: bytes, depth: int) -> None:
+async def test_brackets_in_strings_do_not_hide_depth(start: bytes, end: bytes, depth: int) -> None:
     hidden = b'["%b",%b1%b]' % (end * depth, start * depth, end * depth)
     reply = await ask(serving({}), hidden, local=False)
     assert "object graph too deep" in reply["error"]["message"]
 
 
 def test_real_numbers_are_read_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Msgspec takes 6 microseconds for one near the ends of the range."""
+    """The reader uses Python's float for real numbers, since msgspec takes 6 microseconds for one near the ends of the range."""
     read: list[str] = []
 
     def counted(text: str) -> float:
@@ -58,7 +58,7 @@ def test_real_numbers_are_read_by_python(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("name", ["." * 3_000_000, "a.b" * 1_000_000])
-async def test_a_name_of_millions_of_points_is_not_taken_apart(name: str) -> None:
+async def test_name_with_millions_of_dots_is_split_only_twice(name: str) -> None:
     service = serving({})
     paths: list[Any] = []
     known = service._errors.not_found
@@ -80,7 +80,7 @@ async def test_a_large_body_is_answered_like_a_small_one(monkeypatch: pytest.Mon
     assert [await answer(body) for body in bodies] == small
 
 
-async def test_large_bodies_are_decoded_one_at_a_time_but_those_with_local_rights_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_remote_bodies_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatch, "LARGE_SIZE_MIN", 0)
     monkeypatch.setattr(dispatch, "REMOTE_SIZE_MAX", 0)
     begun, go_on = list[bool](), Event()
@@ -106,7 +106,7 @@ async def test_large_bodies_are_decoded_one_at_a_time_but_those_with_local_right
 
 
 async def answer(body: bytes) -> Any:
-    """Return the answer to a body, without the parts of errors that name our code and the time."""
+    """Return the decoded reply to a body without the stacks of its errors, which name source lines and times."""
     reply = await fake_service(Results()).answer_in_turn(body, LOCAL)
     said = json.loads(reply if isinstance(reply, bytes) else await reply)
     for each in said if isinstance(said, list) else [said]:

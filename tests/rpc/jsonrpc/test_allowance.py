@@ -25,8 +25,6 @@ NO = Refused("no")
 
 
 class Time:
-    """A manual clock in seconds."""
-
     def __init__(self) -> None:
         self.now = 100.0
 
@@ -36,13 +34,12 @@ class Time:
 
 @pytest.fixture
 def time() -> Time:
-    """A clock."""
     return Time()
 
 
 @pytest.fixture
 def allowances(time: Time) -> Allowances:
-    """Those of a fresh node."""
+    """The allowances of a new node."""
     return Allowances(time)
 
 
@@ -103,7 +100,7 @@ def test_full_allowances_are_evicted_first(monkeypatch: pytest.MonkeyPatch, time
 def test_refused_work_is_counted_by_kind_and_reason(allowances: Allowances) -> None:
     allowances.charge(ONE, 100, TooMuchWork("a call", 90, {"rows": 60, "keys": 31}))
     allowances.charge(LOCAL, 7, NO)
-    # Refused before it was done.
+    # This work was refused before it was done.
     allowances.charge(ONE, 50, TooMuchWork("a transaction", 90, {"transfer": 6000}))
     assert {pair: units for pair, units in allowances.refused.items() if units} == {
         ("rows", "TooMuchWork"): 60,

@@ -1,4 +1,4 @@
-"""The limit of work of a call: work beyond it is refused, and counts against the client."""
+"""The work limit of a call: a call that exceeds it is refused, and its work uses up the client's allowance."""
 
 import json
 from typing import Any
@@ -18,14 +18,14 @@ ONE, OTHER = Caller("10.0.0.1", "it is far away"), Caller("10.0.0.2", "it is far
 
 
 class Site:
-    """A service with a method that spends given work."""
+    """A service with a method that does a given number of work units."""
 
     def __init__(self) -> None:
         registry: dict[str, Method] = {}
 
         @method("a_api.work", registry=registry)
         def work(state: Work, rows: UInt32, keys: UInt32) -> int:
-            """Work."""
+            """Spend these units of work."""
             state.spend(rows, "rows")
             state.spend(keys, "keys")
             return rows + keys
@@ -41,7 +41,7 @@ class Site:
         return json.loads(reply)
 
 
-def test_calls_have_a_limit_of_work_and_local_ones_a_higher_one() -> None:
+def test_work_limit_is_higher_for_local_calls() -> None:
     site = Site()
     assert site.call(ONE, UNITS_MAX - 1, 1)["result"] == UNITS_MAX
     assert site.call(LOCAL, LOCAL_UNITS_MAX)["result"] == LOCAL_UNITS_MAX

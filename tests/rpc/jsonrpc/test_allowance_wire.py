@@ -1,4 +1,6 @@
-"""Clients that have used up their allowance, over each protocol: only they are refused, at once."""
+"""Clients that have used up their allowance, over each protocol: their requests are refused immediately, and other clients are not
+affected.
+"""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -23,29 +25,29 @@ from tests.rpc.http.test_asgi_app import ask
 
 ONE, OTHER = "10.0.0.1", "10.0.0.2"
 METHOD = "condenser_api.broadcast_transaction"
-# Sends the body from an address; returns the answer.
+# Sends a body from a client address to a port; returns the reply.
 Send = Callable[[int, str, str], Awaitable[Any]]
 
 
 async def over_http(port: int, address: str, body: str, verb: str = "POST") -> Any:
-    """On the fast path, or by another verb through hypercorn."""
+    """Send a body over HTTP: on the fast path for POST, through hypercorn for other methods."""
     return json.loads((await ask(port, verb, "/", body.encode(), {"x-forwarded-for": address}))[2])
 
 
 async def over_hypercorn(port: int, address: str, body: str) -> Any:
-    """By another verb."""
+    """Send a body with PUT, which hypercorn handles."""
     return await over_http(port, address, body, "PUT")
 
 
 async def over_websocket(port: int, address: str, body: str) -> Any:
-    """As a message."""
+    """Send a body as a WebSocket message."""
     async with websocket(port, (b"x-forwarded-for", address.encode())) as client:
         await client.stream.send_all(client.protocol.send(TextMessage(body)))
         return await client.receive()
 
 
 async def in_a_batch(port: int, address: str, body: str) -> Any:
-    """As one of two members."""
+    """Send a call as the second element of a batch, and return the reply to it."""
     answers = await over_http(port, address, f'[{{"jsonrpc":"2.0","id":0,"method":"condenser_api.get_config","params":[]}},{body}]')
     assert "result" in answers[0]
     return answers[1]
@@ -56,14 +58,14 @@ WAYS = pytest.mark.parametrize("send", [over_http, over_hypercorn, over_websocke
 
 @asynccontextmanager
 async def used_up() -> AsyncIterator[PushClients]:
-    """A node at which the first address has used up its allowance."""
+    """Run a node on which the client address ONE has used up its allowance."""
     async with pushing() as world:
         world.processor.allowances.charge(Caller(ONE, "far"), ALLOWANCE_UNITS, Refused())
         yield world
 
 
 def call(world: PushClients, memo: str, *, is_signed: bool = True) -> str:
-    """A call that broadcasts a transfer."""
+    """Return the body of a call that broadcasts a transfer."""
     shown = world.chain.state.wire.transaction_to_json(transfer(world.chain, memo), legacy=True)
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": METHOD, "params": [shown if is_signed else shown | {"signatures": []}]})
 
@@ -83,7 +85,7 @@ async def test_a_used_up_allowance_refuses_only_its_client(send: Send) -> None:
 
 
 @pytest.mark.parametrize("send", [over_http, over_hypercorn, over_websocket])
-async def test_large_bodies_are_then_refused_unread(send: Send) -> None:
+async def test_used_up_allowance_refuses_large_bodies_unread(send: Send) -> None:
     async with used_up() as world:
         large = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "condenser_api.get_config", "params": [], "more": "x" * UNREAD_SIZE_MIN})
         error = (await send(world.port, ONE, large))["error"]
@@ -110,7 +112,7 @@ async def test_a_client_is_charged_only_for_refusals(send: Send) -> None:
 
 
 @pytest.mark.parametrize("send", [over_http, over_websocket])
-async def test_refused_blocks_count_as_transactions_do(send: Send) -> None:
+async def test_refused_blocks_use_up_the_allowance(send: Send) -> None:
     async with pushing() as world:
         wire, allowances = world.chain.state.wire, world.processor.allowances
         other = dev_chain()
@@ -135,7 +137,7 @@ async def test_refused_blocks_count_as_transactions_do(send: Send) -> None:
         assert (await push(OTHER, blocks[1]))["result"] == {"success": True}
 
 
-async def test_a_refused_block_is_charged_with_what_waits_being_applied_again() -> None:
+async def test_refused_block_is_charged_for_reapplied_transactions() -> None:
     async with pushing() as world:
         for number in range(3):
             world.chain.push_transaction(transfer(world.chain, f"{number}"))
@@ -148,8 +150,8 @@ async def test_a_refused_block_is_charged_with_what_waits_being_applied_again() 
         assert sum(world.processor.allowances.refused.values()) == spent + refusal_units(block.size)
 
 
-async def test_all_that_waits_in_the_queue_is_within_one_allowance() -> None:
-    """The limit is read when the transaction's turn comes, not when it arrives."""
+async def test_queued_transactions_share_one_allowance() -> None:
+    """The limit is read when the transaction's turn comes, so queued transactions of one client share its remaining allowance."""
     world, one = PushClients(), Caller(ONE, "far")
     bodies = [call(world, f"{number}", is_signed=False) for number in range(3)]
     replies: list[Any] = []

@@ -1,4 +1,4 @@
-"""The JSON-RPC service without a chain: recorded requests, the envelope, arguments, batches, and which methods are served."""
+"""The JSON-RPC service without a chain: recorded requests, the request envelope, arguments, batches, and which methods are served."""
 
 import json
 import runpy
@@ -27,12 +27,12 @@ from tests.rpc.declare.test_arguments import Color, Query, Titled
 
 RUNNER = runpy.run_path(str(ROOT / "tests" / "conformance" / "run.py"))
 WIRE = fake_wire()
-# The texts of what can't be read, and of times, are the reader's own.
+# The JSON reader has its own texts for input that can't be parsed and for times.
 OWN_TEXTS = ("Parse Error:Unexpected char", "Day of month", "Month number", "bad lexical cast", "basic_string::at")
 
 
 def body_of(event: Any) -> bytes:
-    """The body of a recorded raw request."""
+    """Return the body of a recorded raw request."""
     if "request_hex" in event:
         return bytes.fromhex(event["request_hex"])
     parts = event.get("request_parts") or [[event.get("request"), 1]]
@@ -45,7 +45,7 @@ def listed(reply: Any) -> list[Any]:
 
 
 def recorded() -> Iterator[Any]:
-    """The raw requests of the case with replies."""
+    """Yield the recorded raw requests that have a reply."""
     for event in read_json_lines(CASES / "rpc_envelope" / "http.jsonl.gz"):
         if event["body"]:
             yield event
@@ -124,7 +124,7 @@ async def test_call_form_takes_arrays_for_named_groups() -> None:
 
 
 @pytest.mark.parametrize("params", [None, "null", "{}", "[]"])
-async def test_named_methods_take_nothing_in_four_spellings(params: str | None) -> None:
+async def test_named_methods_accept_four_forms_of_no_params(params: str | None) -> None:
     member = "" if params is None else f',"params":{params}'
     reply = await ask(fake_service(Results({"v": 1})), f'{{"jsonrpc":"2.0","method":"database_api.get_version"{member}}}')
     assert json.dumps(reply) == '{"jsonrpc": "2.0", "result": {"v": 1}, "id": null}'
@@ -133,7 +133,7 @@ async def test_named_methods_take_nothing_in_four_spellings(params: str | None) 
 @pytest.mark.parametrize(
     ("params", "refused"), [(None, False), ("{}", False), ("[]", False), ("null", True), ('{"0":1}', True), ("5", True)]
 )
-async def test_condenser_methods_take_nothing_in_three(params: str | None, refused: bool) -> None:
+async def test_condenser_methods_accept_three_forms_of_no_params(params: str | None, refused: bool) -> None:
     member = "" if params is None else f',"params":{params}'
     reply = await ask(fake_service(Results({"v": 1})), f'{{"jsonrpc":"2.0","method":"condenser_api.get_version"{member}}}')
     assert ("error" in reply) == refused
@@ -154,7 +154,7 @@ async def test_limits_are_checked_after_all_conversions() -> None:
 
     @method("a_api.list", registry=registry)
     def listing(state: str, limit: Annotated[UInt32, MaxValue(5, "at most ${n}, not ${l}", key="l")], order: Titled = Color.green) -> Any:
-        """A list."""
+        """A method with a limit and an enumeration."""
         return [state, limit, order.name]
 
     service = serving(registry)
@@ -166,7 +166,7 @@ async def test_limits_are_checked_after_all_conversions() -> None:
 
 
 class Wanted(Struct):
-    """An argument with members."""
+    """A query object."""
 
     names: list[Text] = []
     limit: UInt32 = 0
@@ -177,12 +177,12 @@ async def test_an_argument_error_names_its_parameter() -> None:
 
     @method("a_api.find", registry=registry)
     def find(state: str, from_: UInt32, coin_limit: Annotated[UInt32, MaxValue(5)] = 0) -> Any:
-        """Something."""
+        """A method whose second argument has a limit."""
         return [from_, coin_limit]
 
     @method("condenser_api.find", registry=registry)
     def find_by_query(state: str, limit: UInt32, query: Wanted) -> Any:
-        """Something."""
+        """A method that takes a query object and refuses."""
         raise Refused("found nothing", condition="found")
 
     service = serving(registry)
@@ -210,22 +210,22 @@ async def test_a_method_receives_its_context() -> None:
 
     @method("a_api.first", registry=registry)
     def first(state: str, from_: Text, end: Text = "z") -> list[str]:
-        """One thing to work on."""
+        """A method that receives the state."""
         return [state, from_, end]
 
     @method("a_api.two", registry=registry)
     def two(state: str, blocks: int, /, number: int) -> list[Any]:
-        """Two things."""
+        """A method that receives the state and `blocks`."""
         return [state, blocks, number]
 
     @method("a_api.raw", raw=True, registry=registry)
     def raw(state: str, params: Any) -> Any:
-        """The params as they came."""
+        """A method that receives the params unparsed."""
         return [state, params]
 
     @method("a_api.later", registry=registry)
     async def later(processor: str, number: int) -> list[Any]:
-        """It waits."""
+        """An asynchronous method that receives the processor."""
         await trio.lowlevel.checkpoint()
         return [processor, number]
 
@@ -245,7 +245,7 @@ def test_declarations_are_checked() -> None:
     registry: dict[str, Method] = {}
 
     def documented(state: str) -> None:
-        """Yes."""
+        """A method with a docstring."""
 
     def silent(state: str) -> None: ...
 
@@ -260,7 +260,7 @@ async def test_methods_of_disabled_plugins_are_refused() -> None:
     registry: dict[str, Method] = {}
 
     def function(state: str) -> str:
-        """Answer."""
+        """Return the state."""
         return state
 
     method("follow_api.get", plugin="follow", registry=registry)(function)
@@ -311,7 +311,7 @@ async def test_withheld_methods_give_the_reason() -> None:
 
     @method("a_api.block", needs_local=True, registry=registry)
     def block(state: str) -> str:
-        """Change the chain, too."""
+        """Return the state. Only clients with local rights can call this."""
         return state
 
     service = Service(registry.values(), wire=fake_wire(), state="the state", withheld="start it with --allow-debug")
@@ -333,14 +333,14 @@ async def test_a_batch_is_answered_in_order_and_yields() -> None:
 
     @method("a_api.slow", registry=registry)
     def slow(state: str, name: Text) -> str:
-        """Answer slowly."""
+        """Return a name after a delay."""
         time.sleep(REPLIES_SECONDS_MAX)
         seen.append(name)
         return name
 
     @method("a_api.later", registry=registry)
     async def later(state: str) -> str:
-        """It waits."""
+        """Return asynchronously."""
         await trio.lowlevel.checkpoint()
         return "later"
 
@@ -358,13 +358,13 @@ async def test_a_batch_is_answered_in_order_and_yields() -> None:
 
 
 async def test_async_calls_refused_at_once_yield() -> None:
-    """For example broadcasts: each can take 30 ms to be explained, and a batch holds thousands."""
+    """Such calls can be broadcasts. Explaining a refused one can take 30 ms, and a batch can contain thousands."""
     registry: dict[str, Method] = {}
     seen: list[str] = []
 
     @method("a_api.push", registry=registry)
     async def push(state: str, name: Text) -> str:
-        """It waits for nothing."""
+        """Refuse without waiting."""
         time.sleep(REPLIES_SECONDS_MAX * 1.1)
         seen.append(name)
         raise Refused("no", condition="yes")
@@ -396,7 +396,6 @@ async def test_an_oversized_batch_is_one_error_and_calls_nothing(monkeypatch: py
 
     @method("a_api.do", registry=registry)
     def do(state: str) -> str:
-        """Something."""
         called.append("do")
         return "done"
 
@@ -438,7 +437,7 @@ async def test_signatures_show_defaults() -> None:
 
 
 class Shown(msgspec.Struct):
-    """A result of declared fields."""
+    """A result with declared fields."""
 
     name: AccountName
     count: UInt32
@@ -449,12 +448,12 @@ def test_signatures_show_default_results() -> None:
 
     @method("a_api.one", registry=registry)
     def one(state: str, query: Query, color: Color = Color.green, maybe: Text | None = None) -> Shown:
-        """One record."""
+        """Return one record."""
         return Shown("", 0)
 
     @method("a_api.number", registry=registry)
     def number(state: str) -> int:
-        """A number."""
+        """Return a number."""
         return 1
 
     shown = signature(registry["a_api.one"], WIRE)
@@ -471,14 +470,14 @@ async def test_every_request_is_observed_once() -> None:
 
     @method("some_api.answers", registry=registry)
     def answers(state: str, number: UInt32) -> int:
-        """Answer, refuse, or fail."""
+        """Return a result, refuse, or fail, depending on the number."""
         if number == 1:
             raise UnknownKey
         return 1 // (2 - number)
 
     @method("some_api.waits", registry=registry)
     async def waits(state: str, number: UInt32) -> int:
-        """Wait, then do the same."""
+        """Wait, then do the same as `answers`."""
         await trio.sleep(0.01)
         return answers(state, number)
 
@@ -511,7 +510,7 @@ async def test_every_request_is_observed_once() -> None:
     assert [name for name, _, _ in seen] == ["some_api.answers", "some_api.answers", ""]
 
 
-async def test_a_call_that_is_unsettled_again_and_again_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_call_that_stays_not_ready_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatch, "PREPARED_AGAIN_MAX", 7)
     made = []
 

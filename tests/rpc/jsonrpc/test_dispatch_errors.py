@@ -1,4 +1,4 @@
-"""Error replies of the JSON-RPC service for refusals and bugs: code, text and data, and nothing internal."""
+"""Error replies of the JSON-RPC service for refusals and for bugs: their code, message and data, which contain no internal details."""
 
 import json
 from collections.abc import Callable
@@ -37,12 +37,12 @@ async def test_refusals_are_answered_with_code_text_and_context(refuse: Callable
 
     @method("a_api.at_once", registry=registry)
     def at_once(state: str) -> None:
-        """It refuses."""
+        """Refuse immediately."""
         raise refuse()
 
     @method("a_api.later", registry=registry)
     async def later(state: str) -> None:
-        """It refuses later."""
+        """Refuse asynchronously."""
         raise refuse()
 
     service = serving(registry)
@@ -87,17 +87,17 @@ async def test_bugs_are_logged_and_not_shown() -> None:
 
     @method("a_api.broken", registry=registry)
     def broken(state: str, text: Text = "") -> None:
-        """It has a bug."""
+        """Fail with a bug whose text must stay secret."""
         raise KeyError("a secret")
 
     @method("a_api.unshowable", registry=registry)
     def unshowable(state: str) -> Any:
-        """Return a value that is not JSON."""
+        """Return a value that JSON can't represent."""
         return object()
 
     @method("a_api.later", registry=registry)
     async def later(state: str) -> None:
-        """It has a bug later."""
+        """Fail with a bug asynchronously."""
         raise ZeroDivisionError
 
     service = serving(registry)

@@ -1,4 +1,4 @@
-"""Eagerly started work behaves as if it had been awaited."""
+"""Work that was started eagerly behaves as if it had been awaited normally."""
 
 import pytest
 import trio
@@ -8,7 +8,7 @@ from rpc.jsonrpc.eager import Completed, start_eagerly
 
 
 async def waiting(event: trio.Event, times: int) -> str:
-    """Wait several times, for an event and for others."""
+    """Wait for an event and for other tasks several times."""
     await event.wait()
     for _ in range(times):
         await trio.lowlevel.checkpoint()

@@ -42,7 +42,7 @@ async def test_a_limiter_admits_addresses_in_turn() -> None:
 
 
 async def test_a_cancelled_waiter_takes_no_slot() -> None:
-    """Even one cancelled at the moment of its admission."""
+    """Even a waiter that is cancelled at the moment of its admission takes no slot."""
     limiter = FairLimiter(1)
     limiter.enter_nowait()
     scopes = [trio.CancelScope() for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Memory limits of requests: usage, eviction, batches and waiting calls."""
+"""Memory limits of requests: usage, eviction, batches, and calls that wait."""
 
 import json
 import sys
@@ -20,12 +20,12 @@ SIZE = 10 * LITTLE_SIZE
 
 
 def remote(number: int) -> Caller:
-    """A remote caller with its own address."""
+    """Return a remote caller with its own address."""
     return Caller(f"192.0.2.{number}", "it is elsewhere")
 
 
 class Connection:
-    """A connection."""
+    """A connection that records whether it was aborted."""
 
     def __init__(self) -> None:
         self.requests_in_progress, self.is_cut = 0, False
@@ -36,14 +36,14 @@ class Connection:
 
 
 def sizes(memory: MemoryLimiter) -> tuple[int, int]:
-    """The reserved bytes of local and of remote callers."""
+    """Return the reserved bytes of local callers and of remote callers."""
     return memory.used()["bytes"][0], memory.used()["remote_bytes"][0]
 
 
 # ------------------------------------------------------------------ who may hold what
 
 
-def test_an_address_can_reserve_as_much_as_all_leave_free() -> None:
+def test_address_can_reserve_as_much_as_is_free() -> None:
     memory = MemoryLimiter(SIZE)
     first = [memory.reserve(remote(1)) for _ in range(2)]
     first[0].add(SIZE // 4)
@@ -75,10 +75,10 @@ def test_an_idle_connection_is_evicted() -> None:
     for place, line in enumerate(lines):
         memory.reserve(remote(place % 2), line).add(SIZE // 16 * (3 - place % 2))
     lines[0].requests_in_progress = 1
-    # Of the address that holds most, the oldest that the node isn't working for.
+    # The evicted connection is the oldest idle one of the address that uses the most memory.
     memory.reserve(remote(7), Connection()).add(SIZE // 4)
     assert [line.is_cut for line in lines] == [False, False, True, False]
-    # Those that hold less than a newcomer would stay.
+    # Connections that use less memory than the newcomer would use are not evicted.
     with pytest.raises(Overloaded):
         memory.reserve(remote(8), Connection()).add(SIZE // 16 * 5)
     assert [line.is_cut for line in lines] == [False, False, True, False]
@@ -138,7 +138,7 @@ def test_the_estimate_covers_the_values_of_a_body(body: bytes) -> None:
 
 
 class Asked:
-    """A service whose `much` returns a text of a given length, and whose `wait` waits."""
+    """A service with a method `much`, which returns a text of a given length, and a method `wait`, which waits."""
 
     def __init__(self, memory: MemoryLimiter) -> None:
         registry: dict[str, Method] = {}
@@ -146,12 +146,12 @@ class Asked:
 
         @method("a_api.much", registry=registry)
         def much(state: str, /, count: Int32) -> str:
-            """Letters."""
+            """Return a text of `count` letters."""
             return "x" * count
 
         @method("a_api.wait", registry=registry)
         async def wait(state: str) -> str:
-            """It waits."""
+            """Wait until the test lets the method continue."""
             self.waiting += 1
             await self.go_on.wait()
             return "done"
@@ -172,7 +172,7 @@ async def test_replies_to_a_batch_are_reserved_as_they_are_built() -> None:
     assert [len(one["result"]) for one in await asked.ask([MUCH] * 3, remote(1))] == [SIZE // 8] * 3
     refused = await asked.ask([MUCH] * 4, remote(1))
     assert f"of {SIZE} bytes" in refused["error"]["message"]
-    # Those of others count too, and programs with local rights have room.
+    # Reservations of other clients also count, and local callers have a separate limit.
     async with trio.open_nursery() as nursery:
         nursery.start_soon(asked.ask, [MUCH, MUCH, WAIT], remote(2))
         await trio.testing.wait_all_tasks_blocked()

@@ -1,4 +1,4 @@
-"""Transactions of batches that are read ahead: the same replies as without, whatever the members are like."""
+"""Transactions of batches are parsed in advance. The replies must be the same as without this, whatever the batch contains."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,9 @@ Body = list[Any]
 
 
 def site_of(seen: list[SignedTransaction] | None) -> ApiChain:
-    """Two blocks and an account; with a list, transactions of batches are read ahead into it."""
+    """Return a chain with two blocks and an account. If `seen` is a list, batches are prefetched, and the parsed transactions are appended
+    to it.
+    """
     api = ApiChain()
     api.start(2)
     api.account("alice")
@@ -43,7 +45,7 @@ def site_of(seen: list[SignedTransaction] | None) -> ApiChain:
 
 
 def requests(api: ApiChain) -> Iterator[dict[str, Any]]:
-    """Broadcasts in every form, good and bad, and other calls."""
+    """Yield broadcasts in every form, valid and invalid, and other calls."""
 
     def trx(amount: int, legacy: bool, signer: bytes = INIT_SECRET, **fields: Any) -> Any:
         operation = Transfer(from_="initminer", to="alice", amount=Asset(amount, COIN), memo="")
@@ -78,19 +80,19 @@ def requests(api: ApiChain) -> Iterator[dict[str, Any]]:
 
 
 def body_of(api: ApiChain) -> Body:
-    """A batch with all these, and with members that are no calls."""
+    """Return a batch of all these requests, and of elements that are not calls."""
     members = [{"jsonrpc": "2.0", "id": number, **request} for number, request in enumerate(requests(api))]
     return [*members, 5, [], {}, {"jsonrpc": "1.0"}, None]
 
 
 def replies(api: ApiChain) -> Any:
-    """The replies to the batch, without times and lines of the code."""
+    """Return the decoded replies to the batch."""
     text = api.answer(json.dumps(body_of(api)).encode()).decode()
     return json.loads(text)
 
 
 def without_places(value: Any) -> Any:
-    """Leave out where in our code an error was raised."""
+    """Return a value without the source lines and times of its errors."""
     if isinstance(value, dict):
         return {key: without_places(member) for key, member in value.items() if key not in ("line", "timestamp")}
     return [without_places(member) for member in value] if isinstance(value, list) else value
@@ -104,7 +106,7 @@ def test_prefetching_changes_no_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     assert without_places(replies(found)) == without_places(plain)
     assert [trx.id for trx in found.chain.pending] == [trx.id for trx in expected.chain.pending]
-    # Each was read once: what is pending is what was seen.
+    # Each transaction was parsed only once: the pending objects are the prefetched ones.
     assert len(found.chain.pending) == 7
     assert {id(trx) for trx in found.chain.pending} <= {id(trx) for trx in seen}
 

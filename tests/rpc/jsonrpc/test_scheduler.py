@@ -1,4 +1,4 @@
-"""The scheduler of replies: their order, and timers between them."""
+"""The scheduler of replies: the order of replies, and timers that run between them."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -81,7 +81,7 @@ async def test_addresses_take_turns() -> None:
         for address in ("many",) * TASKS + ("few", "other"):
             nursery.start_soon(ask, address)
             await wait_all_tasks_blocked()
-        # Whoever comes first when the gate opens, the others are waiting when it is done.
+        # The limiter's slot is taken first, so that all tasks are waiting when the gate has opened.
         await scheduler._limiter.enter("")
         scheduler.gate.open()
         await wait_all_tasks_blocked()
@@ -201,7 +201,7 @@ async def test_the_standby_answers_while_the_gate_is_closed(nursery: trio.Nurser
 
 
 async def test_replies_waiting_for_a_turn_go_to_the_standby(nursery: trio.Nursery) -> None:
-    """Even if many wait, also behind one that the standby can't answer."""
+    """The standby also answers replies that wait for their turn, even behind a reply that it can't answer."""
     seconds, seen = 0.0, list[str]()
     scheduler = ReplyScheduler(lambda: seconds)
 

@@ -20,14 +20,14 @@ from tests.helpers.push import PushClients, notices
 
 @pytest.fixture
 def world() -> PushClients:
-    """A chain with some blocks."""
+    """A chain with three blocks."""
     made = PushClients()
     made.make(3)
     return made
 
 
 def attached(world: PushClients) -> list[int]:
-    """How many functions are called around blocks, transactions and operations."""
+    """Return the number of functions in each of the chain's listener lists."""
     listeners = world.chain.state.listeners
     lists: list[Any] = [world.chain.on_head_change, listeners.before_block, listeners.after_block, listeners.after_transaction]
     return [*map(len, lists), len(listeners.before_operation[Transfer])]
@@ -154,7 +154,7 @@ async def test_operations_are_filtered_by_account_and_name(world: PushClients) -
     assert everything[0]["operation"]["block"] == block.number
     assert [(await notices(session, 1))[0]["operation"] for session in sessions[1:3]] == [everything[0]["operation"]] * 2
     assert [session.size for session in sessions] == [0] * 5
-    # Its block is undone, it is applied again, waits, is assembled and applied: told of once.
+    # The block is undone, its transaction becomes pending again, and the next block includes it. Subscribers are notified only once.
     world.chain.pop_block()
     assert "undone" in (await notices(sessions[2], 1))[0]
     world.make(2)

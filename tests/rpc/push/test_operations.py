@@ -1,4 +1,6 @@
-"""Collected operations: those of the applied block, before every other listener, and no tentative or pending ones."""
+"""Collected operations: those of the applied block, collected before any other listener runs. Operations of pending or tentatively applied
+transactions are not collected.
+"""
 
 import pytest
 
@@ -10,7 +12,7 @@ from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
 
 
 def names(collector: OperationCollector, number: int) -> list[str]:
-    """The names of the operations of a block."""
+    """Return the names of the operations of a block."""
     return [record.operation.NAME for record in collector.take()[number]]
 
 

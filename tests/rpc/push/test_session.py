@@ -1,4 +1,4 @@
-"""The subscriptions of one connection and their queued notices: bounds, order, and slow clients."""
+"""The subscriptions of a connection and its queued notices: limits, order, and slow clients."""
 
 import pytest
 import trio
@@ -13,7 +13,7 @@ from tests.helpers.push import PushClients, notices
 
 @pytest.fixture
 def world() -> PushClients:
-    """A chain with a block."""
+    """A chain with one block."""
     made = PushClients()
     made.make(1)
     return made

@@ -1,4 +1,4 @@
-"""A stream of blocks: bounded pieces, undone blocks, and the end."""
+"""A stream of blocks: chunks of limited size, undone blocks, and the end of the stream."""
 
 import json
 
@@ -9,23 +9,23 @@ from state.store.lazy.incremental import NotReady
 
 
 class Blocks:
-    """Lines of a chain."""
+    """A fake chain with lines for `last` blocks."""
 
     def __init__(self, last: int, size: int = 10) -> None:
         self.last, self.size = last, size
         self.missing: set[int] = set()
 
     def line(self, number: int) -> bytes | None:
-        """A line of some size."""
+        """Return the line of a block, padded to `size`, or None if the block is missing."""
         return None if number in self.missing else (b'{"block_num":%d}' % number).ljust(self.size) + b"\n"
 
     def stream(self, first: int) -> BlockStream:
-        """A stream of these blocks."""
+        """Return a stream that starts at block `first`."""
         return BlockStream(first, lambda: self.last, self.line)
 
 
 def read(stream: BlockStream) -> list[object]:
-    """The next piece: block numbers, or the bounds of undone blocks."""
+    """Return the next chunk: block numbers, and the first and last number of undone blocks."""
     out: list[object] = []
     for line in stream.piece().splitlines():
         value = json.loads(line)

@@ -1,4 +1,6 @@
-"""Large blocks encoded in chunks equal those encoded at once; one at a time, and the last ones are cached."""
+"""A large block encoded in chunks has the same JSON as one encoded at once. Only one block is encoded at a time, and the latest ones are
+cached.
+"""
 
 import json
 from collections.abc import Callable
@@ -24,7 +26,7 @@ from tests.helpers.chains import UNSIGNED, add_account, chain_at, transaction
 
 
 def made_block(chain: Chain, sizes: tuple[int, ...], memo: str = "") -> SignedBlock:
-    """A block of transactions with these numbers of transfers."""
+    """Make a block with transactions that contain these numbers of transfers."""
     for size in sizes:
         chain.push_transaction(
             transaction(chain, *(Transfer("alice", "bob", Asset(1, COIN), f"{memo}{size} {i}") for i in range(size))), UNSIGNED
@@ -50,7 +52,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def slices(ask: Callable[[], object]) -> tuple[int, object]:
-    """The number of chunks, and the result."""
+    """Return the number of chunks in which a block was encoded, and the result."""
     count = 0
     while True:
         try:
@@ -86,7 +88,7 @@ def test_one_block_is_encoded_at_a_time_and_the_last_ones_are_cached(chain: Chai
     with pytest.raises(NotReady) as first:
         ask(0)
     first.value.advance()
-    # Whoever wants another one finishes the first before.
+    # A caller that asks for another block first finishes the current one.
     slices(lambda: ask(1))
     assert read == [0, 1]
     assert not first.value.advance()

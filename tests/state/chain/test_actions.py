@@ -1,4 +1,4 @@
-"""Automated actions: queueing, required and optional actions of a block, and their inclusion by the producer."""
+"""Automated actions: the queues, the required and optional actions in a block, and the actions that a producer includes."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def optional(name: str) -> ExampleOptionalAction:
 
 
 def block(state: State, *names: str, time: int = NOW + 3, also: tuple[str, ...] = ()) -> SignedBlock:
-    """Make a head block with required actions of `names` and optional ones of `also`."""
+    """Return a head block with required actions of the accounts `names` and optional ones of the accounts `also`."""
     listed = (Tagged(REQUIRED_ACTIONS, tuple(map(required, names))), Tagged(OPTIONAL_ACTIONS, tuple(map(optional, also))))
     state.set_props(time=time)
     return SignedBlock(timestamp=time, extensions=tuple(tagged for tagged in listed if tagged.value))
@@ -77,7 +77,7 @@ def test_required_actions_are_included_in_the_order_of_queueing(state: State) ->
     queue(state, ("alice", 9), ("bob", 0))
     with pytest.raises(Refused, match=r"Unexpected action included\. Expected: .*alice.* Observed: .*bob"):
         process_required_actions(state, block(state, "bob"))
-    # One that isn't due yet may be there all the same; bob, which is due, must be.
+    # A block can include an action that isn't due yet, but it must include bob's, which is due.
     process_required_actions(state, block(state, "alice", "bob"))
     assert waiting(state) == []
     with pytest.raises(Refused, match="Block included required action that does not exist in queue"):
@@ -100,7 +100,7 @@ def test_a_due_action_that_fits_must_be_included(state: State) -> None:
 
 @pytest.mark.parametrize(("size", "refused"), [(52, False), (56, True)])
 def test_a_due_action_that_does_not_fit_is_not_required(state: State, size: int, refused: bool) -> None:
-    # A quarter of the block: 13 bytes hold one action, 14 two.
+    # Required actions can use a quarter of the block. 13 bytes have room for one action, 14 bytes for two.
     queue(state, ("alice", 0), ("bobby", 0))
     state.set_props(maximum_block_size=size)
     if refused:
@@ -151,7 +151,7 @@ def test_a_producer_includes_due_actions_in_the_order_of_times(state: State) -> 
         Tagged(REQUIRED_ACTIONS, (required("bobby"), required("carol"), required("alice"))),
         Tagged(OPTIONAL_ACTIONS, (optional("erin"),)),
     )
-    # The block is full: an optional action that is shorter may still fit.
+    # The block has no room for another required action, but a shorter optional action can still fit.
     state.set_props(maximum_block_size=100 + 2 * PACKED + 6)
     assert select_actions(state, NOW + 9, 100) == (
         Tagged(REQUIRED_ACTIONS, (required("bobby"), required("carol"))),
@@ -180,7 +180,7 @@ def test_a_produced_block_includes_actions() -> None:
         Tagged(OPTIONAL_ACTIONS, (optional("bobby"),)),
     ]
     assert (len(state.required_actions), len(state.optional_actions)) == (0, 1)
-    # A block of somebody else's that leaves the action out is refused.
+    # A block by another producer that omits the action is refused.
     chain.pop_block()
     assert state_digest(state) == before
     left_out = state.wire.unpack_block(state.wire.pack_block(made))[0]

@@ -1,4 +1,6 @@
-"""Steps of a block on numbers of the worked examples: inflation, the median feed, the null account, subsidies, missed slots, the round."""
+"""Steps of a block with the numbers of the worked examples in block-processing.md §8: inflation, median feed, null account, subsidies,
+missed slots, and rounds.
+"""
 
 import inspect
 import re
@@ -40,7 +42,7 @@ PRICE = Price(Asset(250, SBD), Asset(1_000, COIN))
 
 
 def state_at(hardfork: int = 23, **props: Any) -> State:
-    """A state whose producer is the witness `alice`."""
+    """A state in which the witness `alice` produces the current block."""
     state = chain_at(hardfork).state
     add_account(state, "alice")
     add_witness(state, "alice", schedule=ELECTED)
@@ -53,7 +55,7 @@ def state_at(hardfork: int = 23, **props: Any) -> State:
 
 @pytest.mark.parametrize(("kind", "reward"), [(ELECTED, 257), (TIMESHARE, 1285), (MINER, 257), (3, 257)])
 def test_inflation(kind: int, reward: int) -> None:
-    """Worked example E1: block 44,000,000 at a supply of 400,000,000.000 COIN."""
+    """Worked example E1: rewards of block 44,000,000 at a supply of 400,000,000.000 COIN."""
     state = state_at(head_block_number=44_000_000, virtual_supply=400_000_000_000)
     state.witnesses.modify(state.witness("alice"), schedule=kind)
     events = completed(state, ProducerReward)
@@ -71,7 +73,7 @@ def test_inflation(kind: int, reward: int) -> None:
 
 
 def test_inflation_before_the_treasury() -> None:
-    """Worked example E1: block 1 under hardfork 16, from one pot."""
+    """Worked example E1: block 1 under hardfork 16, when all rewards came from one pool."""
     state = state_at(16, head_block_number=1, virtual_supply=250_000_000_000)
     process_funds(state, BLOCK)
     assert state.props.total_reward_fund_coin == 1743
@@ -79,7 +81,7 @@ def test_inflation_before_the_treasury() -> None:
 
 
 def test_early_inflation_pays_the_producer_at_the_old_price() -> None:
-    """Before hardfork 16 the fund grows by nine times the rewards, after the producer's payment."""
+    """Before hardfork 16 the reward fund grows by nine times the rewards, computed after the producer has been paid."""
     state = state_at(15, head_block_number=201_600)
     state.set_props(total_vesting_fund_coin=1_000_000, total_vesting_shares=1_000_000_000, virtual_supply=10_000_000)
     events = completed(state, ProducerReward)
@@ -95,7 +97,7 @@ def test_early_inflation_pays_the_producer_at_the_old_price() -> None:
 
 
 def test_the_print_rate() -> None:
-    """Worked example E7, and the limits."""
+    """Worked example E7, and values at the limits."""
     state = state_at(current_supply=360_000_000_000)
     state.feed_histories.modify(state.feed, current_median_history=PRICE)
     for sbd, rate in ((9_350_000_000, 5_900), (8_000_000_000, 10_000), (10_000_000_000, 0)):
@@ -108,7 +110,7 @@ def test_the_print_rate() -> None:
 
 
 def feed_state(spec_main: bool = False, hardfork: int = 23) -> State:
-    """A state with a round of eight witnesses: one without a feed, the others with 0.244 to 0.250 SBD."""
+    """A state with a round of eight witnesses: one has no feed, and the others have feeds of 0.244 to 0.250 SBD."""
     state = chain_at(hardfork, MAIN_SPEC).state if spec_main else chain_at(hardfork).state
     names = [f"feeder{i}" for i in range(8)]
     for i, name in enumerate(names[:7]):
@@ -149,7 +151,9 @@ def test_the_history_is_limited() -> None:
 
 
 def test_sbd_is_worth_a_tenth_of_all_coin_at_most() -> None:
-    """Worked example E12: 40,000,000.000 SBD and 300,000,000.000 COIN; at the same price the median's own form stays."""
+    """Worked example E12: with 40,000,000.000 SBD and 300,000,000.000 COIN the price is raised. If the minimum equals the median, the
+    median's own amounts remain.
+    """
     state = feed_state(spec_main=True)
     state.set_props(current_sbd_supply=40_000_000_000, current_supply=300_000_000_000)
     update_median_feed(state, HOUR)
@@ -195,7 +199,7 @@ def test_before_hardfork_14_the_null_account_keeps_its_funds() -> None:
 
 
 def test_subsidies_fill_for_all_and_for_an_elected_producer() -> None:
-    """Worked example E14."""
+    """Worked example E14: subsidy pools of all witnesses and of an elected producer."""
     state = state_at(available_account_subsidies=0)
     for _ in range(13):
         process_subsidized_accounts(state, BLOCK)
@@ -217,7 +221,7 @@ def test_a_pool_has_an_equilibrium() -> None:
 
 
 def test_the_order_of_a_round() -> None:
-    """Worked example E10."""
+    """Worked example E10: the order of the witnesses in a round."""
     numbers = [str(n) for n in range(21)]
     assert " ".join(shuffled(numbers, 1600000002)) == "16 13 6 8 1 14 10 2 3 17 12 0 20 11 5 9 4 18 15 19 7"
     assert " ".join(shuffled(numbers, 1600000065)) == "9 13 3 12 5 11 20 1 14 17 6 8 10 19 16 0 15 18 2 4 7"
@@ -225,7 +229,7 @@ def test_the_order_of_a_round() -> None:
 
 
 def round_state(count: int) -> State:
-    """A state with the genesis witness and others in descending order of votes."""
+    """A state with the genesis witness and others in descending order of votes, `count` in all."""
     state = chain_at().state
     for i in range(count):
         name = f"wit{i:02}"
@@ -258,7 +262,7 @@ def test_a_missing_key_in_a_small_set_breaks_the_round() -> None:
 
 
 def test_missed_slots() -> None:
-    """Worked example E15 and the counters: seven missed slots are two for each of two witnesses; the producer's own don't count."""
+    """Worked example E15: after seven missed slots, two other witnesses have missed two each. The producer's own don't count."""
     state = round_state(2)
     names = ("wit00", "wit01", "initminer")
     state.witness_schedules.modify(state.schedule, current_shuffled_witnesses=names + ("",) * 18, num_scheduled_witnesses=3)
@@ -285,7 +289,7 @@ def test_inactive_witnesses_of_the_main_build_lose_their_keys_slot_by_slot() -> 
 
 
 def test_no_witness_can_have_the_speed_zero() -> None:
-    """Early votes could be negative: at -1 the reference divides by zero, which refuses the operation or the block."""
+    """Early rules allow negative votes. With -1 votes the reference divides by zero, so it refuses the operation or the block."""
     state = chain_at(1).state
     witness = state.witness("initminer")
     state.witnesses.modify(witness, votes=-1)
@@ -304,7 +308,7 @@ def test_no_witness_can_have_the_speed_zero() -> None:
 
 
 def table_of_steps() -> dict[int, str]:
-    """The number and the first words of each row of the table in block-processing.md §3.1."""
+    """Return the number and the description of each step in the table of block-processing.md §3.1."""
     page = (ROOT / "docs" / "reference" / "block-processing.md").read_text("utf-8")
     section = page.split("### 3.1 ", 1)[1].split("\n### ", 1)[0]
     return {int(number): words for number, words in re.findall(r"(?m)^\| (\d+) \| ([^|]*)", section)}
@@ -316,7 +320,8 @@ def test_the_steps_are_those_of_the_page() -> None:
     steps = [(name.rstrip(","), number) for name, number in numbered if name.endswith(",")]
     assert [name for name, _ in steps] == [step.__name__ for step in blocks.STEPS]
     assert [page[number].split()[0] for _, number in steps] == [name for name, _ in steps]
-    # What the page has besides: generating actions, which this version has none of, and the end of undoing, which is the chain's.
+    # The page lists three more steps: two that generate actions, which don't exist in this version, and the end of undo, which the chain
+    # itself does.
     rest = {number: words.split()[0] for number, words in page.items() if number not in {number for _, number in numbered}}
     assert rest == {34: "generate_required_actions", 35: "generate_optional_actions", 40: "migrate_irreversible_state"}
     applied = [number for name, number in numbered if not name.endswith(",")]
@@ -328,7 +333,7 @@ def test_the_steps_are_those_of_the_page() -> None:
 
 
 def test_a_header_that_claims_a_remembered_root_is_not_enough() -> None:
-    """Exceptions are recognized by the computed root of their transactions, not by the root in their headers."""
+    """Exceptions are recognised by the computed Merkle root of the transactions, not by the root in the header."""
     state = chain_at().state
     for number, root in ((21, b"\1" * 20), (3_705_111, bytes.fromhex(EXCEPTION_BLOCKS[3_705_111]))):
         block = SignedBlock(number=number, transaction_merkle_root=root)

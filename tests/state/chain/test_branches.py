@@ -1,4 +1,4 @@
-"""Checks on blocks of other branches: a block is stored only if a witness can have signed it."""
+"""Checks on blocks of other branches: a block is stored only if a scheduled witness can have signed it."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ def copied(block: SignedBlock) -> SignedBlock:
 
 
 def rekey(chain: Chain, key: bytes = NEW_KEY, owner: str = "initminer") -> SignedTransaction:
-    """A transaction that changes a witness's key, or makes an account a witness."""
+    """Return a transaction by an account that becomes a witness with this key, or changes its key."""
     props = LegacyChainProperties(account_creation_fee=CoinFee(3000), maximum_block_size=131072)
     operation = WitnessUpdate(owner=owner, url="https://example.org", block_signing_key=key, props=props)
     return signed_transaction(chain, [operation], SECRET if owner == "initminer" else derive_secret(owner, "active", "dev"), seconds=600)
@@ -47,13 +47,13 @@ def twins(blocks: int = 3) -> tuple[Chain, Chain]:
 
 
 def made_by(chain: Chain, secret: bytes, missed: int = 0) -> SignedBlock:
-    """The next block of a chain, signed with this secret."""
+    """Return the chain's next block, signed with this secret."""
     state = chain.state
     return chain.generate_block(slot_time(state, missed + 1), scheduled_witness(state, missed + 1), secret)
 
 
 def text_of(chain: Chain, block: SignedBlock, skip: int = Skip.NOTHING) -> str:
-    """The text with which a block is refused, which must change nothing."""
+    """Return the text with which a block is refused. The refusal must change nothing."""
     forks = chain.forks
     before = state_digest(chain.state), chain.head, len(forks), forks.bytes_used
     with pytest.raises(ChainError) as caught:
@@ -97,7 +97,7 @@ def test_blocks_that_no_witness_can_have_signed_are_refused(spoil: Callable[[Sig
     spoil(block)
     chain.state.wire.seal_block(block)
     assert text in text_of(chain, block)
-    # Where it follows the head it is refused in the same words.
+    # A block on top of the head is refused with the same text.
     assert text in text_of(copy_of(chain, 3), block)
 
 
@@ -116,7 +116,7 @@ def test_a_witness_outside_of_its_slot_is_refused() -> None:
         each.push_transaction(trx)
     other.push_block(copied(make_block(chain)))
     make_block(chain)
-    # Anybody can be a witness, but only the round's witnesses make blocks.
+    # Any account can become a witness, but only the witnesses of the round produce blocks.
     block = copied(make_block(other, 1))
     block.witness = "alice"
     assert "Witness produced block at wrong time" in text_of(chain, signed_block(chain, block, NEW_SECRET))
@@ -142,7 +142,7 @@ def test_an_unsigned_branch_starts_no_switch() -> None:
 
 
 def switched(chain: Chain, blocks: list[SignedBlock]) -> None:
-    """Push blocks of another branch; the last one must cause a switch to it."""
+    """Push blocks of another branch. The last one must cause a switch to that branch."""
     assert [chain.push_block(copied(block)) for block in blocks] == [False] * (len(blocks) - 1) + [True]
     assert chain.state.props.head_block_id == blocks[-1].id
 
@@ -186,7 +186,7 @@ def test_keys_given_by_properties_and_by_mining_count() -> None:
 
 
 def test_every_operation_that_sets_a_signing_key_is_known() -> None:
-    """state/chain/branches.py must name each operation that sets a signing key."""
+    """state/chain/branches.py must list each operation that sets a signing key."""
     writers = {
         source.path.removeprefix("state/")
         for source in sources("state")
@@ -206,12 +206,12 @@ def test_a_key_given_by_an_edit_signs_on_both_sides() -> None:
     chain, other = twins()
     set_signing_key(chain, "initminer", NEW_KEY, Skip.NOTHING)
     first = [made_by(chain, NEW_SECRET) for _ in range(2)]
-    # The other branch begins where the key was given, the next after a block of the first.
+    # The other branch starts before the block with the edit.
     other.pop_block()
     other.clear_pending()
     old = [make_block(other, 1), make_block(other), make_block(other), make_block(other)]
     switched(chain, old)
-    # The first branch with its edit is restored: its blocks are signed with the key of the edit.
+    # A switch back to the first branch restores its edit, so its blocks are signed with the edit's key.
     back = first[-1]
     more = []
     for missed in (0, 0, 0):
@@ -228,7 +228,7 @@ def test_a_branch_can_cross_the_end_of_a_round() -> None:
     for _ in range(5):
         make_block(chain)
     other.push_transaction(rekey(other, NEW_KEY, "alice"))
-    # With block 21 alice, who has just become a witness, is in the round.
+    # Block 21 begins a round that includes the new witness alice.
     branch = [make_block(other, 1)]
     while other.state.props.head_block_number < 25:
         scheduled = scheduled_witness(other.state, 1)
@@ -238,7 +238,7 @@ def test_a_branch_can_cross_the_end_of_a_round() -> None:
         chain.push_block(copied(block))
     assert chain.state.props.head_block_id == branch[-1].id
     assert state_digest(chain.state) == state_digest(other.state)
-    # Now the main branch's round has two, and that of the old branch one.
+    # Now the main branch has a round of two witnesses, and the old branch a round of one.
     old = block_at(chain, 18)
     late = SignedBlock(previous=old.id, timestamp=old.timestamp + 60, witness="initminer")
     assert not chain.push_block(signed_block(chain, late, SECRET))
@@ -252,7 +252,7 @@ def test_branches_of_the_first_block() -> None:
 
 
 def test_a_signature_can_be_written_in_four_ways() -> None:
-    """The other three follow from any one of them, so a limit for each witness must allow all four."""
+    """Three more signatures can be derived from any signature, so the limit of blocks per witness must allow for all four."""
     chain, other = twins()
     make_block(chain)
     block = make_block(other, 1)

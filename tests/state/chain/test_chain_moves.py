@@ -1,4 +1,4 @@
-"""Moves of the head: the events for listeners, and failed switches, which leave the chain unchanged."""
+"""Changes of the head: the events that listeners receive, and failed switches, which leave the chain unchanged."""
 
 import pytest
 
@@ -19,19 +19,19 @@ from tests.helpers.nodes import dev_chain, grown_chain, make_block, signed_block
 
 
 def moves_of(chain: Chain) -> list[HeadChange]:
-    """A list that grows with each move of the chain's head."""
+    """Return a list to which each change of the chain's head is appended."""
     moves: list[HeadChange] = []
     chain.on_head_change.append(moves.append)
     return moves
 
 
 def seen(chain: Chain) -> tuple[object, ...]:
-    """Everything that a failed move must leave unchanged."""
+    """Return all data that a failed switch must leave unchanged."""
     return state_digest(chain.state), chain.head, [trx.id for trx in chain.pending], chain.forks.head
 
 
 def branches(common: int = 3, first: int = 2, second: int = 3) -> tuple[Chain, list[SignedBlock], list[SignedBlock]]:
-    """A chain on the first of two branches, the blocks of this branch, and those of the second one."""
+    """Return a chain on the first of two branches, the blocks of this branch, and those of the second branch."""
     one, other = dev_chain(), dev_chain()
     for _ in range(common):
         other.push_block(make_block(one))
@@ -39,7 +39,7 @@ def branches(common: int = 3, first: int = 2, second: int = 3) -> tuple[Chain, l
 
 
 def spoiled(chain: Chain, block: SignedBlock) -> SignedBlock:
-    """The block with an expired transfer, signed by its witness. Only its application refuses it."""
+    """Return the block with an expired transfer added, signed by its witness. It is refused only when it is applied."""
     broken = SignedBlock(
         previous=block.previous,
         timestamp=block.timestamp,
@@ -50,7 +50,7 @@ def spoiled(chain: Chain, block: SignedBlock) -> SignedBlock:
 
 
 def push_spoiled(chain: Chain, branch: list[SignedBlock]) -> None:
-    """Push a longer branch whose last block fails when it is applied."""
+    """Push a longer branch whose last block fails when it is applied. The switch must be refused."""
     for block in branch[:-1]:
         chain.push_block(block)
     with pytest.raises(ChainError, match="tapos"):
@@ -181,9 +181,9 @@ def test_an_old_branch_made_without_checks_is_restored() -> None:
     assert moves == []
 
 
-def test_a_later_block_of_a_branch_can_be_refused_after_an_earlier_one_made_the_common_parent_irreversible() -> None:
+def test_branch_can_fail_after_its_fork_point_becomes_irreversible() -> None:
     chain, first, second = branches()
-    # The first block of the branch confirms itself, the last is refused.
+    # The first block of the branch makes itself irreversible. The last block is refused.
     chain.state.listeners.after_block.append(
         lambda state, block: state.set_props(last_irreversible_block_num=block.number) if block.id == second[0].id else None
     )
@@ -194,7 +194,7 @@ def test_a_later_block_of_a_branch_can_be_refused_after_an_earlier_one_made_the_
     chain.pop_block()
 
 
-def test_a_branch_on_top_of_popped_blocks_that_is_refused_leaves_them_popped() -> None:
+def test_popped_blocks_stay_popped_after_a_refused_branch() -> None:
     chain, first, _ = branches()
     chain.pop_block()
     chain.clear_pending()
@@ -259,7 +259,7 @@ def test_the_first_block_is_not_popped() -> None:
 
 
 def test_transactions_of_the_new_block_are_not_pending_even_without_time() -> None:
-    """Transactions that aren't applied again for lack of time stay pending, except those that the new block contains."""
+    """Transactions that aren't reapplied for lack of time stay pending, except those that the new block contains."""
     chain, maker = Chain(dev_chain().state, lambda: True), dev_chain()
     first, second = transfer(maker, "1"), transfer(maker, "2")
     maker.push_transaction(first)

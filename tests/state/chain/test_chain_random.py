@@ -1,6 +1,7 @@
-"""Random walks of a chain among branches, good and bad: after each step the state is that of a fresh chain with the same main branch.
+"""Random walks of a chain among valid and invalid branches. After each step the state must equal that of a new chain with the same main
+branch.
 
-A walk is its seed: `python -m tests.state.chain.test_chain_random FIRST COUNT` walks more of them.
+A seed determines a walk. `python -m tests.state.chain.test_chain_random FIRST COUNT` runs more walks.
 """
 
 import sys
@@ -34,7 +35,7 @@ STEPS = 40
 
 
 class Walk:
-    """A chain, and all blocks ever produced for it: by id, with their parents and edits."""
+    """A chain and a record of all blocks ever produced for it, by id, with their children and edits."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -55,7 +56,7 @@ class Walk:
             self._know(self.chain.head)
 
     def _moved(self, move: HeadChange) -> None:
-        """Follow the chain like a block log."""
+        """Follow changes of the head as a block log would."""
         for block in move.popped:
             assert self.log.pop() == block.id
         for block in move.applied:
@@ -68,9 +69,9 @@ class Walk:
         self.siblings[block.number, block.witness] += 1
 
     def _make(self, chain: Chain, missed: int) -> SignedBlock:
-        """Produce a block of a chain with the key of its scheduled witness."""
+        """Produce a block of a chain, signed with the key of its scheduled witness."""
         state = chain.state
-        # Pending transactions may hold a new key, which counts only after the block.
+        # A pending transaction can contain a new signing key, which is valid only after the block.
         waiting = chain.pool.undo()
         name = scheduled_witness(state, missed + 1)
         secret = BY_KEY[state.witness(name).signing_key]
@@ -78,7 +79,7 @@ class Walk:
         return chain.generate_block(slot_time(state, missed + 1), name, secret)
 
     def path(self, block_id: bytes) -> list[SignedBlock]:
-        """The blocks from the first to this one."""
+        """Return the blocks from the first one up to this one."""
         found = []
         while block_id != ZERO_ID:
             found.append(self.blocks[block_id])
@@ -86,7 +87,7 @@ class Walk:
         return found[::-1]
 
     def fresh(self, block_id: bytes) -> Chain:
-        """A new chain with the blocks up to this one."""
+        """Return a new chain with the blocks up to this one."""
         chain = dev_chain()
         for block in self.path(block_id):
             chain.push_block(structs.replace(block))
@@ -95,14 +96,14 @@ class Walk:
         return chain
 
     def is_open(self, block_id: bytes) -> bool:
-        """Whether a branch on top of a block can still become the main one."""
+        """Whether a branch that extends this block can still become the main branch."""
         last = self.chain.state.props.last_irreversible_block_num
         return self.path(block_id)[last - 1].id == self.log[last - 1] if len(self.path(block_id)) >= last else False
 
     # -------------------------------------------------------------- steps
 
     def new_block(self, parent: bytes) -> SignedBlock:
-        """A valid block after a known one, sometimes with transactions: payments and new keys of witnesses."""
+        """Return a valid block after a known one, sometimes with transactions: payments and new keys of witnesses."""
         chain = self.fresh(parent)
         for i in range(self.random.randrange(3)):
             chain.push_transaction(transfer(chain, str(self.random.random()) + str(i)))
@@ -112,7 +113,7 @@ class Walk:
         return self._make(chain, self.random.choice([0, 0, 1, 2, 5]))
 
     def parent(self) -> bytes:
-        """A block to build on: the head, the longest other branch, or any recent block."""
+        """Return a block to build on: the head, the head of the longest other branch, or any recent block."""
         others = [block for block in self.blocks.values() if block.id not in self.log[-40:]]
         longest = max(others, key=lambda block: block.number, default=self.blocks[self.log[-1]])
         return self.random.choice([self.log[-1], longest.id, longest.id, self.random.choice(list(self.blocks.values())[COMMON - 6 :]).id])
@@ -156,7 +157,7 @@ class Walk:
         wire.seal_block(block)
         try:
             assert not self.chain.push_block(block)
-            # While its branch isn't longer, only a block whose fault shows on application is stored.
+            # While its branch isn't longer, an invalid block is stored only if its fault is found when it is applied.
             assert kind == 4
             self.siblings[block.number, block.witness] += 1
         except ChainError:
@@ -170,7 +171,7 @@ class Walk:
         before = self.log[-1]
         if self.is_open(block.id) and block.number >= self.chain.state.props.last_irreversible_block_num:
             self.chain.push_block(structs.replace(block))
-            # After blocks were popped a known one can be the longest.
+            # After blocks were popped, the branch of a known block can be the longest.
             assert self.log[-1] == (block.id if block.number > self.blocks[before].number else before)
 
     def push_unlinked(self) -> None:
@@ -207,7 +208,7 @@ class Walk:
         if self.chain.state.props.head_block_number > COMMON:
             head = self.log[-1]
             self.chain.pop_block()
-            # Popping a block drops its edits, and the known digests with them.
+            # Popping a block drops its edits, and so the recorded digests.
             if self.changes.pop(head, None):
                 self.digests.clear()
 
@@ -236,7 +237,7 @@ class Walk:
         }
 
     def check(self) -> None:
-        """Compare the chain with a fresh one, in all tables."""
+        """Compare all tables of the chain with those of a new chain with the same blocks."""
         chain = self.chain
         assert self.log[-1] == chain.state.props.head_block_id
         waiting = chain.pool.undo()
@@ -257,7 +258,7 @@ class Walk:
 
 
 def walk(seed: int) -> Walk:
-    """Walk from a seed to the end."""
+    """Run the walk of a seed and return it."""
     walking = Walk(seed)
     for _ in range(STEPS):
         walking.step()

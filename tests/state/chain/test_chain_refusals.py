@@ -1,4 +1,4 @@
-"""Refusals of blocks, of steps of blocks, of pops and of production, which change nothing."""
+"""Refusals of blocks, block steps, pops and block production. They must change nothing."""
 
 from collections.abc import Callable
 
@@ -35,13 +35,13 @@ def chain() -> Chain:
 
 
 def seen(chain: Chain) -> tuple[object, ...]:
-    """Everything that a refusal must leave unchanged."""
+    """Return all data that a refusal must leave unchanged."""
     forks = chain.forks
     return state_digest(chain.state), [trx.id for trx in chain.pending], len(forks), forks.head, chain.state.journal.position()
 
 
 def refused(chain: Chain, what: Callable[[], object]) -> str:
-    """The text of a refusal, which must change nothing."""
+    """Return the text of a refusal. The refusal must change nothing."""
     before = seen(chain)
     with pytest.raises(ChainError) as caught:
         what()
@@ -50,7 +50,7 @@ def refused(chain: Chain, what: Callable[[], object]) -> str:
 
 
 def sealed(chain: Chain, **changes: object) -> SignedBlock:
-    """An unsigned block on top of the head."""
+    """Return an unsigned block on top of the head."""
     head = chain.state.props
     given: dict[str, object] = {"previous": head.head_block_id, "timestamp": head.time + 3, "witness": "initminer"}
     return chain.state.wire.seal_block(SignedBlock(**given | changes))  # type: ignore[arg-type]

@@ -1,4 +1,6 @@
-"""Random sequences of operations and blocks: refusals change nothing, undo restores the state, and the sums are right."""
+"""Random sequences of operations and blocks: refusals change nothing, undo restores the state, and the supplies equal the sums of the
+balances.
+"""
 
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test

@@ -1,4 +1,4 @@
-"""The limits of the fork tree: the number and the age of its blocks, and at most one switch for a refused block."""
+"""The limits of the fork database: the number, size and age of its blocks, and at most one attempted switch per refused block."""
 
 import time
 
@@ -22,12 +22,11 @@ from tests.state.chain.test_chain_moves import branches, spoiled
 
 
 def sibling(chain: Chain, parent: SignedBlock, slots: int, secret: bytes = SECRET) -> SignedBlock:
-    """An empty block of the only witness, `slots` slots after a block."""
+    """Return an empty block of the only witness, `slots` slots after `parent`."""
     return signed_block(chain, SignedBlock(previous=parent.id, timestamp=parent.timestamp + 3 * slots, witness="initminer"), secret)
 
 
 def text_of(chain: Chain, block: SignedBlock) -> str:
-    """The text with which a block is refused."""
     with pytest.raises(ChainError) as caught:
         chain.push_block(block)
     return caught.value.message()
@@ -43,7 +42,7 @@ def test_one_witness_has_few_blocks_at_a_height() -> None:
     assert f"there are already {SIBLINGS_MAX} fork blocks with number 4 of witness initminer" in text_of(chain, sibling(chain, parent, 50))
     assert len(chain.forks) == kept
     assert chain.head is head
-    # One that is known already is no further one.
+    # A block that is already known does not count again.
     assert not chain.push_block(sibling(chain, parent, 2))
 
 
@@ -83,14 +82,14 @@ def test_fork_blocks_are_counted_until_a_later_block_is_irreversible() -> None:
     assert len(chain.forks) == props.head_block_number - props.last_irreversible_block_num + 2
 
 
-def test_a_branch_from_below_the_last_irreversible_block_is_refused_before_anything_is_undone() -> None:
+def test_branch_from_below_the_last_irreversible_block_is_refused() -> None:
     chain, first, second = branches(first=3, second=5)
     for block in second[:2]:
         assert not chain.push_block(block)
     chain.state.listeners.after_block.append(lambda state, block: state.set_props(last_irreversible_block_num=5))
     make_block(chain)
     before = state_digest(chain.state), chain.head
-    # Its beginning is forgotten, so that the rest has no parent.
+    # The start of the branch has been dropped, so its later blocks have no parent.
     for block in second[2:]:
         assert "does not link" in text_of(chain, block)
     assert "begins before the last irreversible block 5" in text_of(chain, sibling(chain, block_at(chain, 4), 2))
@@ -99,7 +98,7 @@ def test_a_branch_from_below_the_last_irreversible_block_is_refused_before_anyth
     assert not chain.push_block(first[2])
 
 
-def test_a_refused_block_takes_those_after_it_along_and_costs_one_switch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_block_invalidates_its_descendants_with_one_switch(monkeypatch: pytest.MonkeyPatch) -> None:
     chain, _, second = branches(first=4, second=3)
     good, bad = second[0], spoiled(chain, second[1])
     after = [sibling(chain, bad, 1)]

@@ -1,4 +1,4 @@
-"""Genesis of the chain dev: its sums are right, and its accounts can spend and burn their balances."""
+"""The genesis of the dev chain: the supplies are consistent, and its accounts can spend and burn their balances."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Hardfork 1 multiplies VESTS by a million: a value beyond 64 bits refuses the block."""
+"""Hardfork 1 multiplies VESTS by a million. If a value then exceeds 64 bits, the block is refused."""
 
 from typing import Any
 

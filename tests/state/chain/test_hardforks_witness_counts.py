@@ -1,4 +1,4 @@
-"""The number of witnesses that an account votes for, in the reference's 16 bits between hardforks 6 and 8."""
+"""The number of witnesses that an account votes for, which the reference stores in 16 bits between hardforks 6 and 8."""
 
 from state.chain.hardforks import recount_voted
 from state.operations.witnesses import AccountWitnessVote

@@ -1,4 +1,4 @@
-"""A chain with a block log holds no irreversible blocks in memory, and finds all of them after any moves of its head."""
+"""A chain with a block log holds no irreversible blocks in memory, and finds all blocks after any change of its head."""
 
 from pathlib import Path
 from random import Random
@@ -23,7 +23,7 @@ REVERSIBLE = 21  # blocks that can be undone
 
 
 class LoggedChain:
-    """A chain with a block log."""
+    """A chain that writes its blocks to a block log."""
 
     def __init__(self, folder: Path) -> None:
         self.chain = dev_chain(ACCOUNT_HISTORY.name)
@@ -33,30 +33,29 @@ class LoggedChain:
         self.popped: list[bytes] = []
 
     def moved(self, move: HeadChange) -> None:
-        """Write a move to the log, then read the popped blocks, as subscribers do."""
+        """Write a change of the head to the log, then read the popped blocks, as subscribers do."""
         self.log.switch(move.popped, move.applied)
         self.popped = [block.id for block in move.popped]
 
     def make(self, count: int, memo: str = "") -> None:
-        """Make blocks with a transfer in each."""
+        """Make `count` blocks, each with a transfer."""
         for number in range(count):
             self.chain.push_transaction(transfer(self.chain, f"{memo} {number}"))
             make_block(self.chain)
 
     def blocks(self) -> list[bytes]:
-        """The ids of all blocks, as the chain finds them."""
+        """Return the ids of all blocks of the main branch, read through the chain."""
         found = all_blocks(self.chain)
         assert [block.number for block in found] == list(range(1, len(found) + 1))
         return [block.id for block in found]
 
 
 def all_blocks(chain: Chain) -> list[SignedBlock]:
-    """All blocks of the main branch."""
     return [block_at(chain, number) for number in range(1, chain.state.props.head_block_number + 1)]
 
 
 def shown_history(chain: Chain) -> list[tuple[int, bytes, int, object]]:
-    """The history of an account, with its operations."""
+    """Return the account history of alice, with its operations."""
     return [(number, record.trx_id, record.block, record.operation) for number, record in history(chain.state, "alice", -1, 10_000)]
 
 

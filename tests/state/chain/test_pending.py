@@ -1,4 +1,4 @@
-"""Pending transactions: refusals, and their order in blocks when not all fit."""
+"""Pending transactions: refusals, and the order in which they are included when not all fit into a block."""
 
 from contextlib import suppress
 from typing import Any
@@ -22,7 +22,7 @@ from tests.helpers.nodes import SECRET, grown_chain, make_block
 
 
 def started() -> Chain:
-    """A chain of 25 blocks, whose first round has set the maximum size of blocks."""
+    """A chain of 25 blocks. Its first round has set the maximum block size."""
     return grown_chain(25)
 
 
@@ -41,12 +41,12 @@ def send(chain: Chain, *operations: Operation, **limits: Any) -> SignedTransacti
 
 
 def pays(size: int, account: str = "alice") -> list[Operation]:
-    """Transfers with memos of about `size` bytes."""
+    """Return transfers with memos of about `size` bytes."""
     return [pay(account, str(place) + "m" * min(2000, left), "initminer") for place, left in enumerate(range(size, 0, -2000))]
 
 
 def make(chain: Chain) -> tuple[SignedTransaction, ...]:
-    """The transactions of the next block."""
+    """Make a block and return its transactions."""
     return chain.generate_block(slot_time(chain.state, 1), scheduled_witness(chain.state, 1), SECRET, UNSIGNED).transactions
 
 
@@ -81,7 +81,7 @@ def test_large_transactions_do_not_delay_small_ones() -> None:
     small = send(chain, pay("frank"))
     blocks = [make(chain) for _ in large]
     assert small in blocks[0]
-    # Each has room for one large transaction, and all accounts have had a turn before one has its second.
+    # Each block has room for one large transaction. Every account gets one included before any account gets its second.
     taken = [trx for block in blocks for trx in block if trx is not small]
     assert sorted(map(id, taken)) == sorted(map(id, large))
     assert {first_signer(trx) for trx in taken[:5]} == set(names)
@@ -122,7 +122,7 @@ def test_a_block_has_a_limit_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
     sent = [send(chain, *[pay() for _ in range(number + 5)]) for number in range(6)]
     monkeypatch.setattr(production, "BLOCK_UNITS_MAX", sent[0].units + sent[1].units)
     assert [make(chain) for _ in range(4)] == [(sent[0], sent[1]), (sent[2],), (sent[3],), (sent[4],)]
-    # A transaction beyond the limit gets a block of its own.
+    # A transaction whose work exceeds the block's limit gets a block by itself.
     heavy = send(chain, *[pay() for _ in range(20)])
     light = send(chain, pay("bob", to="carol"))
     assert [make(chain) for _ in range(3)] == [(sent[5], light), (heavy,), ()]
@@ -161,7 +161,7 @@ def test_a_new_account_gets_a_place_among_full_shares(monkeypatch: pytest.Monkey
     monkeypatch.setattr(pending, "KEPT_SIZE", 3 * size)
     for memo in ("10", "11"):
         send(chain, pay("frank", memo, "alice"))
-    # Limits for one account and for all.
+    # There is a limit for each account, and one for all accounts together.
     for name in ("frank", "alice"):
         with pytest.raises(Refused):
             send(chain, pay(name, "99", "initminer"))

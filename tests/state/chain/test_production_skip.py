@@ -1,4 +1,4 @@
-"""Producing a block with skipped checks: its transactions get the same checks as the block."""
+"""Producing a block with skipped checks: its transactions are tested with the same checks as the block."""
 
 import pytest
 from msgspec import structs
@@ -13,12 +13,12 @@ from tests.helpers.nodes import DEV, SECRET, dev_chain, make_block, transfer
 
 
 def made(chain: Chain, skip: int) -> SignedBlock:
-    """The next block, produced with skipped checks."""
+    """Produce the next block with skipped checks."""
     return chain.generate_block(slot_time(chain.state, 1), scheduled_witness(chain.state, 1), SECRET, skip)
 
 
 def with_one(skip: int, **fields: object) -> tuple[Chain, SignedTransaction]:
-    """A chain with one pending transaction that is valid only with these flags."""
+    """A chain with one pending transaction that is valid only if these checks are skipped."""
     chain = dev_chain()
     make_block(chain)
     trx = chain.state.wire.seal(structs.replace(transfer(chain), **fields))
@@ -45,6 +45,6 @@ def test_transactions_of_another_branch_get_into_a_block_made_without_that_check
 def test_refused_transactions_are_tried_for_a_block_as_long_as_there_is_time(is_late: bool, taken: int) -> None:
     chain = Chain(new_state(DEV), lambda: is_late)
     sent = [transfer(chain, str(number)) for number in range(3)]
-    # The duplicate is refused. Transactions before it are included, even after the deadline.
+    # The duplicate is refused. Earlier transactions are included, even after the deadline.
     chain.pool.transactions = Pending([sent[0], sent[1], sent[0], sent[2]])
     assert make_block(chain).transactions == tuple(sent[:taken])

@@ -1,4 +1,4 @@
-"""The producer tries only transactions that weren't just applied on the head."""
+"""The producer tests only transactions that weren't just applied on top of the head."""
 
 import ast
 import re
@@ -21,7 +21,7 @@ Tried = list[SignedTransaction]
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> Tried:
-    """The transactions that the producer has tried."""
+    """The list of transactions that the producer has tested."""
     found: Tried = []
     apply_transaction = transactions.apply_transaction
 
@@ -39,7 +39,7 @@ def test_transactions_applied_on_the_head_are_not_tried_again(tried: Tried) -> N
     for trx in sent:
         chain.push_transaction(trx)
     assert make_block(chain).transactions == tuple(sent)
-    # After a block of somebody else the rest is applied again.
+    # After another producer's block, the remaining transactions are reapplied.
     other, trx = copy_of(chain), transfer(chain)
     chain.push_transaction(trx)
     chain.push_block(make_block(other))
@@ -53,7 +53,7 @@ def test_unapplied_transactions_are_tried(tried: Tried) -> None:
     chain.push_transaction(trx)
     chain.pop_block()
     assert list(chain.pending) == [trx]
-    # The block that it refers to is gone.
+    # The block that the transaction refers to no longer exists.
     assert make_block(chain).transactions == ()
     assert tried == [trx]
 
@@ -109,8 +109,8 @@ def test_transactions_that_may_not_apply_in_the_block_are_tried() -> None:
     assert not all_selectable(state, [trx], trx.expiration, 100)
 
 
-def test_every_rule_that_asks_for_the_producer_or_does_less_while_entering_is_known() -> None:
-    # Whoever adds one here adds the operations that reach it to BY_PRODUCER.
+def test_rules_that_depend_on_the_producer_or_on_pushing_are_known() -> None:
+    # A rule that is added here also needs the operations that reach it to be added to BY_PRODUCER.
     asks = re.compile(r"if not state\.is_pushing:|props\.current_witness")
     found = set()
     for source in sources("state"):

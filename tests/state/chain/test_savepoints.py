@@ -1,6 +1,6 @@
-"""A chain returns to a checkpoint whatever has happened since: state, plugins, blocks, answers, and what can be undone are those of then.
+"""A chain can return to a savepoint after any later events. State, plugins, blocks, replies and the undo journal are then as they were.
 
-`python -m tests.state.chain.test_savepoints FIRST COUNT` takes more random walks.
+`python -m tests.state.chain.test_savepoints FIRST COUNT` runs more random walks.
 """
 
 import sys
@@ -42,12 +42,12 @@ from tests.state.chain.test_chain_moves import branches, moves_of
 from tests.state.chain.test_chain_random import Walk
 
 STEPS, LONG = 60, 120
-# Cases in which plugins hold all that they can hold.
+# Cases in which each kind of plugin data occurs.
 CASES_OF_PLUGINS = ("communities", "discussions", "follows", "market_days", "rc_limits", "rewards")
 
 
 def full_chain() -> Chain:
-    """A chain dev at genesis, with all plugins."""
+    """A dev chain at genesis with all plugins."""
     return dev_chain(*PLUGINS)
 
 
@@ -106,14 +106,14 @@ def test_a_savepoint_at_genesis() -> None:
     assert change.popped[-1].number == 1
     assert [block.number for block in change.popped[-2:]] == [2, 1]
     assert not change.applied
-    # The very same blocks can be applied again.
+    # The same block objects can be applied again.
     for block in blocks:
         chain.push_block(block)
     assert chain.head is blocks[-1]
 
 
 def test_the_state_is_the_same_objects() -> None:
-    """Rules, plugins and caches refer to rows and to bound methods of dictionaries."""
+    """A restore keeps the row objects, since rules, plugins and caches hold references to rows and to bound methods of dictionaries."""
     chain = full_chain()
     make_block(chain)
     state = chain.state
@@ -130,7 +130,7 @@ def test_the_state_is_the_same_objects() -> None:
 
 
 def test_counters_of_pending_custom_operations_are_restored() -> None:
-    """The counters are in the journal and in no part of a snapshot. Without them block production fails after a restore."""
+    """The counters are in the journal but not in a snapshot. Without them block production would fail after a restore."""
     chain = dev_chain()
     make_block(chain)
     for number in range(2):
@@ -149,7 +149,7 @@ def test_counters_of_pending_custom_operations_are_restored() -> None:
 
 
 def custom(chain: Chain, number: int) -> SignedTransaction:
-    """A signed transaction with a custom operation of alice."""
+    """Return a signed transaction with a custom operation of alice."""
     operation = CustomJson((), ("alice",), "checkpoint", str(number))
     return signed_transaction(chain, [operation], derive_secret("alice", "posting", "dev"))
 
@@ -179,7 +179,7 @@ def test_restoring_at_the_same_head_calls_no_listener() -> None:
 
 
 def test_removed_rows_in_the_journal_are_restored() -> None:
-    """A removed row is in no table. After a restore, undo must reinsert it with its old values."""
+    """A removed row is in no table, but after a restore undo must reinsert it with its old values."""
     chain = full_chain()
     make_block(chain)
     post = Comment(parent_permlink="life", author="alice", permlink="first", title="t", body="b")
@@ -192,7 +192,7 @@ def test_removed_rows_in_the_journal_are_restored() -> None:
     chain.clear_pending()
     before = all_of(chain)
     row = chain.state.comments.by_permlink.find("alice", "first")
-    # Undo reinserts the row, which then changes. Restoring removes it from the table.
+    # Undo reinserts the row, and then the row changes. The restore removes it from the table again.
     chain.edit(ByFunction(lambda state: state.comments.modify(row, reward_weight=1234)))
     chain.restore(now)
     chain.pop_blocks(1)
@@ -202,7 +202,7 @@ def test_removed_rows_in_the_journal_are_restored() -> None:
 
 
 def test_undoing_is_the_same_after_restoring() -> None:
-    """Undo changes rows, and must not change the values in the journal's records, which savepoints share."""
+    """Savepoints share the journal's records, so an undo, which changes rows, must not change the values in these records."""
     chain = dev_chain()
     for i in range(8):
         chain.push_transaction(transfer(chain, str(i)))
@@ -255,7 +255,9 @@ def test_branches_and_refused_blocks_are_restored() -> None:
 
 
 def test_derived_views_of_plugins_are_restored() -> None:
-    """Views are computed from rows on read and follow changes of rows; a restore marks no row as changed."""
+    """Views are computed from rows when they are read, and follow changes of rows. A restore must reset them, since it marks no row as
+    changed.
+    """
     chain = full_chain()
     make_block(chain)
     tags, social = TAGS.of(chain.state), COMMUNITIES.of(chain.state)
@@ -271,7 +273,7 @@ def test_derived_views_of_plugins_are_restored() -> None:
 
 
 def test_the_signer_history_is_read_again() -> None:
-    """The signer history is stored by position in the journal, and positions repeat."""
+    """The signer history must be recomputed after a restore: it is stored by journal position, and positions are reused."""
     chain, other = twins()
     now = chain.savepoint()
     for i in range(8):
@@ -283,7 +285,7 @@ def test_the_signer_history_is_read_again() -> None:
     chain.push_transaction(rekey(chain, NEW_KEY))
     make_block(chain)
     assert chain.state.witness("initminer").signing_key == NEW_KEY
-    # Its witness has signed it with the key that he had where the branch begins.
+    # The witness signed the block with the key that it had where the branch starts.
     assert not chain.push_block(structs.replace(branch))
 
 
@@ -332,7 +334,7 @@ def test_a_case_has_the_same_replies_after_restoring(case: str) -> None:
 
 
 class Returning(Walk):
-    """A walk that sometimes restores a savepoint, with the walk's own records of blocks."""
+    """A walk that sometimes restores a savepoint, together with the walk's own records of blocks."""
 
     def __init__(self, seed: int) -> None:
         self.savepoints: list[tuple[Savepoint, Any, Any]] = []
@@ -347,12 +349,12 @@ class Returning(Walk):
         self.savepoints.append((self.chain.savepoint(), deep(self.chain), self.known()))
 
     def known(self) -> Any:
-        """Copies of the walk's records of blocks."""
+        """Return copies of the walk's records of blocks."""
         children, changes = ({key: list(value) for key, value in each.items()} for each in (self.children, self.changes))
         return dict(self.blocks), children, changes, self.siblings.copy(), list(self.log)
 
     def go_back(self) -> None:
-        """Restore a savepoint, and drop later ones."""
+        """Restore a random savepoint and drop the later ones."""
         if not self.savepoints:
             return
         del self.savepoints[self.random.randrange(len(self.savepoints)) + 1 :]
@@ -370,7 +372,7 @@ class Returning(Walk):
 
 
 def returning(seed: int) -> Returning:
-    """Walk from a seed to the end."""
+    """Run the walk of a seed and return it."""
     walked = Returning(seed)
     for _ in range(STEPS):
         walked.step()
@@ -383,7 +385,7 @@ def test_a_walk_among_branches_is_restored() -> None:
 
 
 def test_a_walk_of_operations_is_restored() -> None:
-    """Operations of all classes, valid or changed, in blocks and pending, over hundreds of blocks with all plugins."""
+    """The walk uses operations of all classes, valid and mutated, in blocks and pending, over hundreds of blocks with all plugins."""
     random, model = Random(7), ModelState()
     chain, pool, names = model.chain, model.pool, model.names
     state = chain.state

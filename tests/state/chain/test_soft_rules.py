@@ -1,4 +1,4 @@
-"""Soft rules: rules for pushed transactions only, with the texts that clients match. Blocks can break them."""
+"""Soft rules, which apply only to pushed transactions, with the refusal texts that clients match. Blocks can violate these rules."""
 
 import hashlib
 
@@ -26,7 +26,7 @@ def password_key(role: str, name: str = "alice", password: str = "hunter2") -> b
 
 
 def extended(secret: bytes) -> str:
-    """The text of an extended private key."""
+    """Return the text of an extended private key."""
     data = bytes.fromhex("0488ade4") + bytes(42) + secret
     return base58.b58encode(data + hashlib.sha256(hashlib.sha256(data).digest()).digest()[:4]).decode()
 
@@ -72,7 +72,7 @@ def test_owner_keys_are_named_first_and_the_memo_key_last(chain: Chain) -> None:
 
 
 def test_a_memo_key_derived_for_memo_is_not_noticed(chain: Chain) -> None:
-    """The reference tries three roles only."""
+    """The reference tries only three roles when it searches a memo for a password, and the memo role is not one of them."""
     chain.state.accounts.modify(chain.state.account("alice"), memo_key=password_key("memo"))
     push(chain, Transfer("alice", "bob", ONE, "hunter2"))
 

@@ -1,4 +1,4 @@
-"""State edits: their effect on the state and its sums, refusals, the block that they belong to, and their encoding."""
+"""State edits: their effect on the state and the supplies, refusals, the block that an edit belongs to, and its encoding."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def chain() -> Chain:
 
 
 def refused(chain: Chain, edit: StateEdit) -> str:
-    """The text with which an edit is refused, which must change nothing."""
+    """Return the text with which an edit is refused. The refusal must change nothing."""
     head_id, sidecars = chain.state.props.head_block_id, chain.sidecars
     before = state_digest(chain.state), sidecars.edits_of(head_id), sidecars.is_changed_by_hand
     with pytest.raises(ChainError) as caught:
@@ -101,7 +101,7 @@ def test_a_balance_of_a_token(chain: Chain) -> None:
 
 @pytest.mark.parametrize("factor", [0, 1, 2, 1000])
 def test_vests(chain: Chain, factor: int) -> None:
-    """Totals, price, mana, credits, and the votes of the account and of its proxy follow."""
+    """Totals, the price of VESTS, mana, credits, and the votes of the account and of its proxy are updated."""
     state = chain.state
     make_block(chain, 1000)
     push(chain, AccountWitnessVote(account="bob", witness="initminer", approve=True))
@@ -130,7 +130,7 @@ def test_vests(chain: Chain, factor: int) -> None:
 
 
 def next_slot(chain: Chain) -> tuple[int, str, bytes]:
-    """The time, the witness and the key of the next block."""
+    """Return the time, the witness and the signing key of the next block."""
     return slot_time(chain.state, 1), scheduled_witness(chain.state, 1), SECRET
 
 
@@ -225,7 +225,9 @@ def test_delegated_or_withdrawing_vests_stay(chain: Chain) -> None:
 
 
 def test_an_edit_belongs_to_its_block(chain: Chain) -> None:
-    """A pop removes the edit with its block, and a fork switch restores both. The block and pending transactions don't change."""
+    """A pop removes the edit together with its block, and a fork switch restores both. The edit changes neither the block nor pending
+    transactions.
+    """
     chain.push_transaction(transfer(chain))
     added: list[Any] = []
     chain.sidecars.on_added.append(lambda block_id, edit: added.append((block_id, edit)))
@@ -252,7 +254,7 @@ def test_an_edit_belongs_to_its_block(chain: Chain) -> None:
 
 
 def test_edits_of_popped_blocks_are_dropped(chain: Chain) -> None:
-    """Even if an identical block is produced again. The edits of other blocks stay."""
+    """The edits are dropped even if an identical block is produced again. The edits of other blocks remain."""
     dropped: list[list[bytes]] = []
     chain.sidecars.on_dropped.append(dropped.append)
     chain.edit(SetBalance("bob", Asset(7, COIN)))
@@ -273,7 +275,7 @@ def test_edits_of_popped_blocks_are_dropped(chain: Chain) -> None:
 
 
 def test_edits_of_the_block_of_a_snapshot_are_made_once(chain: Chain) -> None:
-    """A snapshot of a block contains the edits up to the next block. Repeating them would store a replaced owner authority twice."""
+    """A snapshot of a block already contains the block's edits. Applying them again would store a replaced owner authority twice."""
     head = chain.state.props.head_block_id
     edits = [SetAuthority("alice", "owner", key_authority(bytes([2, *[number] * 32]))) for number in (1, 2)]
     for edit in edits:
@@ -295,7 +297,7 @@ def test_edits_of_the_block_of_a_snapshot_are_made_once(chain: Chain) -> None:
 
 
 def test_planned_edits_lead_to_the_same_state(chain: Chain) -> None:
-    """A start applies the blocks again, with the stored edits."""
+    """On startup, the blocks are applied again together with the stored edits."""
     written: list[tuple[bytes, bytes]] = []
     chain.sidecars.on_added.append(lambda block_id, edit: written.append((block_id, write_edit(edit))))
     for i in range(30):
@@ -312,7 +314,7 @@ def test_planned_edits_lead_to_the_same_state(chain: Chain) -> None:
     assert other.sidecars.edits == chain.sidecars.edits
 
 
-def test_edits_that_come_after_their_block_are_made_if_it_is_the_head(chain: Chain) -> None:
+def test_late_edits_are_applied_to_the_head_block(chain: Chain) -> None:
     head = chain.state.props.head_block_id
     old = block_at(chain, 2)
     chain.plan_edits(head, [SetBalance("alice", Asset(9, COIN))])
@@ -325,7 +327,7 @@ def test_edits_that_come_after_their_block_are_made_if_it_is_the_head(chain: Cha
 
 
 def test_an_irreversible_head_can_be_edited_for_good() -> None:
-    """With one witness every block is immediately irreversible after 30 days of blocks."""
+    """With a single witness, every block after the first 30 days of blocks is irreversible at once. A listener imitates this here."""
     chain = dev_chain()
     chain.state.listeners.after_block.append(lambda state, block: state.set_props(last_irreversible_block_num=block.number))
     for _ in range(3):

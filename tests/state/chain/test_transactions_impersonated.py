@@ -1,4 +1,4 @@
-"""Transactions of impersonated accounts need no signatures, and stay valid after the impersonation ends."""
+"""Transactions of impersonated accounts need no signatures, and remain valid after the impersonation ends."""
 
 import pytest
 
@@ -23,19 +23,19 @@ def chain() -> Chain:
 
 
 def transaction(chain: Chain, *operations: Operation, signers: tuple[str, ...] = (), garbage: int = 0) -> SignedTransaction:
-    """A transaction with the signatures of these dev accounts, and `garbage` invalid ones."""
+    """Return a transaction with the signatures of these dev accounts, and `garbage` invalid signatures."""
     trx = signed_transaction(chain, operations, *(derive_secret(name, "active", "dev") for name in signers))
     trx.signatures += (bytes(65),) * garbage
     return chain.state.wire.seal(trx)
 
 
 def pay(name: str, memo: str = "") -> Transfer:
-    """A payment of an account to judy."""
+    """Return a payment from an account to judy."""
     return Transfer(from_=name, to="judy", amount=PAYMENT, memo=memo)
 
 
 def refused(chain: Chain, trx: SignedTransaction) -> str:
-    """The text with which a transaction is refused."""
+    """Return the text with which a transaction is refused."""
     with pytest.raises(ChainError) as caught:
         chain.push_transaction(trx)
     return caught.value.message(chain.state.spec.spell)
@@ -81,7 +81,7 @@ def test_everyone(chain: Chain) -> None:
 
 
 def test_accepted_transactions_stay_valid(chain: Chain) -> None:
-    """Transactions are applied again after each block, and with their block on another branch."""
+    """The transactions are valid when they are reapplied after each block, and when their block is on another branch."""
     chain.impersonate(["alice"])
     trx = transaction(chain, pay("alice"))
     chain.push_transaction(trx)

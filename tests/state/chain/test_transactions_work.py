@@ -1,4 +1,4 @@
-"""Expensive transactions are refused when they are pushed, and applied in blocks."""
+"""Transactions that need too much work are refused when they are pushed, but accepted in blocks."""
 
 import json
 from collections.abc import Callable
@@ -73,7 +73,7 @@ HEAVY: dict[str, tuple[Callable[[], Chain], list[Operation], str]] = {
 
 
 @pytest.mark.parametrize("heavy", HEAVY)
-def test_heavy_transactions_are_refused_on_their_way_in_and_not_in_blocks(heavy: str) -> None:
+def test_expensive_transactions_are_refused_only_when_pushed(heavy: str) -> None:
     make, operations, kind = HEAVY[heavy]
     chain = make()
     before = state_digest(chain.state)
@@ -97,7 +97,7 @@ def test_the_limit_ends_with_the_transaction() -> None:
 
 
 def stars(fans: int) -> Chain:
-    """A chain with `fans` followers of star, and two posts of alice."""
+    """A chain on which `star` has `fans` followers, and alice has two posts."""
     chain = chain_at(plugins=["follow"])
     state = chain.state
     for name in ("alice", "star", *(f"fan{number}" for number in range(fans))):
@@ -124,8 +124,10 @@ def test_posts_cost_by_the_number_of_followers() -> None:
     assert spent == [0, 3 * REBLOG_UNITS, 4 * REBLOG_UNITS]
 
 
-def test_one_reblog_of_a_transaction_reaches_all_followers_however_many() -> None:
-    """A limit of 40 units stands for the real one, which takes thousands of followers."""
+def test_first_reblog_of_a_transaction_can_exceed_the_limit() -> None:
+    """The first reblog of a transaction reaches all followers, even beyond the work limit; the second is refused. A limit of 40 units
+    replaces the real one, which would need thousands of followers.
+    """
     chain = stars(3 * FOLLOWERS_AT_ONCE)
     chain.push_transaction(transaction(chain, reblog("one")), UNSIGNED, 40)
     assert chain.pending[0].units > 40

@@ -1,4 +1,4 @@
-"""Edits of bodies: the results of the reference's own library, and the limits on their work."""
+"""Edits of bodies: the results must equal those of the reference's library, and their work is limited."""
 
 import json
 import time
@@ -18,13 +18,14 @@ from state.effects.body_patch.pieces import text_after, text_before
 from state.protocol.constants import EDIT_STEPS_MAX
 from tests.conftest import ROOT
 
-# Old body, edit, new body: the edits of the recorded cases, and made-up ones, most of which other ports of the library answer otherwise.
+# Old body, edit, new body: edits from the recorded cases and made-up ones. Other ports of the library give different results for most of
+# the latter.
 VECTORS: list[tuple[str, str, str]] = json.loads((ROOT / "tests" / "vectors" / "edits.json").read_text())
 LETTERS = "ab \n.é🙂\x01\x04"
 
 
 def patched(old: str, body: str) -> str:
-    """The body after an edit without a limit of work."""
+    """Return the body after an edit, without a limit on work."""
     return edited(old, body, WorkBudget(10**9))
 
 
@@ -50,7 +51,7 @@ OLD = "The quick brown fox"
         ("@@ -1 +1 @@\n-T\n+t", "the quick brown fox"),
         ("@@ -0,0 +1,6 @@\n+Hello \n", "Hello The quick brown fox"),
         ("@@ -16,4 +16,5 @@\n  fo\n-x\n+es\n@@ -1,3 +1,3 @@\n-T\n+t\n\n he\n", "the quick brown foes"),
-        # No patches, or ones that can't be read: the text itself.
+        # Without a patch that can be parsed, the edit itself is the new text.
         ("new", "new"),
         ("\n", "\n"),
         ("@@ this is no patch", "@@ this is no patch"),
@@ -58,7 +59,7 @@ OLD = "The quick brown fox"
         ("@@ -1,3 +1,3 @@\n*bad\n", "@@ -1,3 +1,3 @@\n*bad\n"),
         ("@@ -1,3 +1,3 @@\n-%zz\n", "@@ -1,3 +1,3 @@\n-%zz\n"),
         ("@@ -1,3 +1,3 @@\n-The%4\n", "@@ -1,3 +1,3 @@\n-The%4\n"),
-        # A patch that doesn't fit changes nothing.
+        # A patch that doesn't match changes nothing.
         ("@@ -1,3 +1,3 @@\n-xyzxyz\n+a\n", OLD),
     ],
 )
@@ -76,11 +77,11 @@ def test_characters_beyond_the_first_plane_vanish() -> None:
         ("plain + 100", "plain + 100"),
         ("%41%c3%A9%e2%82%ac", "Aé€"),
         ("%F0%9F%99%82", "\ud83d\ude42"),
-        # What is not encoded is read like bytes: it falls out, or pairs up.
+        # Characters that are not percent-encoded are treated as bytes: they are dropped, or combine with other bytes.
         ("xéy", "xy"),
         ("Ã©", "é"),
         ("日本", ""),
-        # Broken sequences are dropped, and decoding resumes at the byte that broke them.
+        # Invalid sequences are dropped, and decoding resumes at the byte that made them invalid.
         ("%C3A%E2%82B%F0%9FC%80D", "ABCD"),
         ("%C3", ""),
     ],
@@ -95,7 +96,9 @@ def test_numbers_of_any_length_are_read(digits: str) -> None:
 
 
 def test_a_patch_beyond_the_end_makes_the_edit_a_new_text() -> None:
-    """The padding deletes the end of the text, so nothing is left to strip."""
+    """The patch deletes its own padding at the end of the text, so the padding can't be stripped. The edit itself then becomes the new
+    text.
+    """
     body = "@@ -1,4 +1 @@\n-%01%02%03%04abc%01%02%03%04\n"
     assert patched("abc", body) == body
 
@@ -105,7 +108,7 @@ def test_a_patch_beyond_the_end_makes_the_edit_a_new_text() -> None:
 
 @pytest.mark.parametrize("case", worst.CASES, ids=lambda case: case.__name__)
 def test_the_worst_edits_end(case: Callable[[], worst.Edits]) -> None:
-    """They take at most 50 ms (bench/edits.py); with the library, some took minutes."""
+    """With the limit on steps, these edits take at most 50 ms (bench/edits.py). In the reference's library some of them take minutes."""
     old, edits = case()
     assert sum(len(body.encode()) for body in edits) <= 65_536
     budget = WorkBudget(EDIT_STEPS_MAX)
@@ -138,7 +141,7 @@ def test_patches_of_a_body_that_has_grown_too_long_are_left_out() -> None:
 
 
 def test_a_diff_that_runs_out_of_steps_deletes_and_inserts() -> None:
-    """Like the reference after its time limit of a second. The common ends are found before."""
+    """The reference does the same after its time limit of one second. The common start and end are found before."""
     random = Random(1)
     old, new = ("".join(random.choices("abcd", k=300)) for _ in range(2))
     assert len(differences(old, new, WorkBudget(10**9))) > 100

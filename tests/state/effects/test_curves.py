@@ -1,4 +1,4 @@
-"""Reward curves by the check values of the reference page."""
+"""Reward curves, tested with the check values of operations.md §20."""
 
 import pytest
 

@@ -21,7 +21,7 @@ RETURN_PERIOD = 432_000
 
 
 def lending_chain(hardfork: int = 23, **fields: Any) -> Chain:
-    """A chain with `alice`, with VESTS and full manabars, and `bob` without."""
+    """A chain with `alice`, who has VESTS and full manabars, and `bob`, who has none."""
     chain = chain_at(hardfork)
     add_account(chain.state, "alice", vesting_shares=OWN, **fields)
     add_account(chain.state, "bob")
@@ -42,7 +42,7 @@ def bars(account: Account) -> tuple[int, int]:
 
 
 def amount(text: str, label: str) -> int:
-    """The amount after a label in a refusal."""
+    """Return the number that follows a label in a refusal's text."""
     return int(text.split(f'{label}: {{"amount":"')[1].split('"')[0])
 
 
@@ -164,7 +164,7 @@ def test_more_and_less(chain: Chain) -> None:
 
 
 def test_nothing_can_be_delegated_again_and_again(chain: Chain) -> None:
-    """Without a creation fee there is no minimum: an empty delegation can be repeated."""
+    """Without a creation fee there is no minimum amount, so an empty delegation can be repeated."""
     for _ in range(3):
         apply(chain, delegate(0))
     assert [row.vesting_shares for row in chain.state.vesting_delegations] == [0]
@@ -221,7 +221,7 @@ def test_under_hardfork_21_the_downvote_product_wrapped() -> None:
     huge = 10**15
     state.accounts.modify(state.account("alice"), vesting_shares=3 * huge, downvote_mana=huge, downvote_mana_time=NOW)
     state.set_props(downvote_pool_percent=5_000, head_block_number=COIN_HF_21_STALL_BLOCK + 1)
-    # 10^15 * 10^4 is beyond 2^63 and turns negative.
+    # 10^15 * 10^4 exceeds 2^63 and becomes negative.
     text = refused(chain, delegate(1))
     assert amount(text, "available") == -((2**64 - 10**19) // 5_000) + 1
 

@@ -1,4 +1,4 @@
-"""Votes on comments before hardfork 20: power as a percentage, and payouts that votes postpone."""
+"""Votes on comments before hardfork 20: voting power as a percentage, and votes that postpone payouts."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ SMALL = "Voting weight is too small, please accumulate more voting power or coin
 
 
 def vote_chain(hardfork: int, spec: ChainSpec = TEST_SPEC, **fields: Any) -> Chain:
-    """A chain with Alice, full power and 10¹³ VESTS, and an hour-old post of Bob with a reply, due in an hour."""
+    """A chain on which Alice has full voting power and 10¹³ VESTS. Bob's post, with a reply, is an hour old and will be paid in an hour."""
     chain = chain_at(hardfork, spec)
     add_account(chain.state, "alice", vesting_shares=10**13, voting_mana=10000, voting_mana_time=NOW)
     add_account(chain.state, "bob")
@@ -29,7 +29,7 @@ def vote_chain(hardfork: int, spec: ChainSpec = TEST_SPEC, **fields: Any) -> Cha
 
 
 def note(chain: Chain, **fields: Any) -> CommentVote:
-    """Insert a vote of Alice."""
+    """Insert a vote by Alice."""
     return chain.state.comment_votes.insert(CommentVote(voter=alice(chain).id, comment=comment(chain).id, **fields))
 
 
@@ -38,7 +38,7 @@ def note(chain: Chain, **fields: Any) -> CommentVote:
 
 @pytest.mark.parametrize(
     ("hardfork", "left", "rshares"),
-    # 40 votes a day until hardfork 19, which makes it 10; the power is rounded up since 14 and was increased by one before.
+    # An account has 40 votes a day, and 10 since hardfork 19. The cost is rounded up since hardfork 14, and was increased by one before.
     [
         (19, 9800, 10**13 * 200 // 10000),
         (18, 9950, 10**13 * 50 // 10000),
@@ -168,7 +168,7 @@ def test_archived_discussions() -> None:
     chain = vote_chain(16, cashout_time=TIME_MAX)
     apply(chain, vote(1, "re"))
     assert (cast(chain, "re").vote_percent, cast(chain, "re").rshares) == (1, 0)
-    # Before hardfork 12 such a vote counted, and gave the discussion its payout time.
+    # Before hardfork 12 such a vote counted, and set the discussion's payout time.
     early = vote_chain(11, cashout_time=TIME_MAX)
     apply(early, vote(10000, "re"))
     assert comment(early).cashout_time == NOW + 3 + 3600

@@ -1,4 +1,4 @@
-"""Amounts whose sums or products exceed 64 bits, in rules with more than one addition."""
+"""Amounts whose sums or products exceed 64 bits, in rules that add or multiply more than once."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ ANY = (key_authority(key_of("new")),) * 3
 
 
 def set_price(state: State, sbd: int, coin: int) -> None:
-    """Set the median price to this SBD for this COIN."""
+    """Set the median price to `sbd` SBD for `coin` COIN."""
     state.feed_histories.modify(state.feed, current_median_history=Price(Asset(sbd, SBD), Asset(coin, COIN)))
 
 
@@ -112,7 +112,7 @@ def test_hardfork_20_raises_fees(whose: str) -> None:
 
 
 def paid_state(hardfork: int = 23) -> State:
-    """A state with a comment of Bob, with Alice, and with as much COIN in the vesting fund as VESTS."""
+    """A state with Alice and with a comment by Bob. The vesting fund has as much COIN as VESTS."""
     state = chain_at(hardfork).state
     for name in ("alice", "bob"):
         add_account(state, name)
@@ -159,7 +159,8 @@ def test_max_accepted_payout_worth_more_than_63_bits() -> None:
     state = paid_state()
     comment = add_comment(state, "bob", "post", net_rshares=10**6, max_accepted_payout=10**9)
     pool = RewardPool(1000, 10**6, curve=2, constant=0, curation_percent=0)
-    # The amount turns negative, and is compared as a large unsigned number. What the payout is worth is dust by this price.
+    # The maximum payout in COIN becomes negative, and is compared as a large unsigned number. At this price the payout itself is too small
+    # to be paid.
     set_price(state, 1, 10**10)
     assert payout_of(state, comment, pool) == 0
     pool = structs.replace(pool, balance=10**12)
@@ -189,7 +190,8 @@ def test_the_floor_of_the_median_price() -> None:
 @pytest.mark.parametrize(
     ("sbd", "coin", "supply", "expected"),
     [
-        # What SBD is worth turns negative from 2^63 on: the sum may be negative, and the percentage is one of unsigned numbers.
+        # From 2^63 on, the value of SBD in COIN becomes negative. The sum can then be negative, and the percentage is computed with
+        # unsigned numbers.
         (2**30, 2**33, 5, (-(2**63) + 5, 10_000)),
         (2**30, 2**33, MOST, (-1, 10_000)),
         (2**32 - 1, 2**32 + 1, 2, "Assert Exception:hi == 0: "),
@@ -241,7 +243,8 @@ def test_sums_of_an_accounts_funds(fields: dict[str, int]) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        # 100 % a year: a second's worth of 2^64 SBD and more can't be an amount; from 2^63 on it turns negative, and has no worth.
+        # At 100 % a year, interest of 2^64 SBD or more for a second can't be an amount. From 2^63 on it becomes negative and has no COIN
+        # value.
         (2**64 * 31_536_000, "Assert Exception:hi == 0: "),
         (2**63 * 31_536_000, "Assert Exception:result.hi == 0: "),
         ((2**63 - 1) * 31_536_000, OVER),
@@ -259,7 +262,7 @@ def test_interest(seconds: int, text: str) -> None:
 
 
 def test_both_bars_together() -> None:
-    """The sum wraps: the voter's mana is too low for the smallest downvote."""
+    """The sum of both manabars wraps, so the voter's mana is too low even for the smallest downvote."""
     chain = chain_at(number=COIN_HF_21_STALL_BLOCK + 1)
     state = chain.state
     alice = add_account(state, "alice")
@@ -290,7 +293,7 @@ def test_downvote_mana_of_all_that_there_can_be() -> None:
 
 
 def test_minus_one_vote() -> None:
-    """Under hardfork 2 a witness can have negative votes; with -1 the length of its round is a division by zero."""
+    """Hardfork 2 allows negative votes for a witness. With -1 votes, computing the witness's next turn divides by zero."""
     chain = chain_at(2)
     state = chain.state
     for name in ("wit", "pit"):
@@ -303,7 +306,7 @@ def test_minus_one_vote() -> None:
     )
     assert (state.witness("wit").votes, state.witness("pit").votes) == (1, 0)
     assert refused(chain, AccountWitnessVote("alice", "pit", False)) == "Division by zero.:Division by zero.: "
-    # A schedule that reaches such a witness refuses its block.
+    # If the witness schedule reaches such a witness, the block is refused.
     for witness in list(state.witnesses):
         state.witnesses.modify(witness, votes=-1)
     text = refused_step(state, lambda: update_witness_schedule(state, SignedBlock(number=21)))
@@ -312,7 +315,7 @@ def test_minus_one_vote() -> None:
 
 
 def apply_hardfork_4(state: State) -> None:
-    """Apply hardfork 4, which moves all witnesses to the start of a round, without hardfork 3, which recounts votes."""
+    """Apply hardfork 4, which restarts the schedule of all witnesses, without hardfork 3, which recounts votes."""
     state.hardfork_properties.modify(state.hardforks, last_hardfork=3)
     apply_hardfork(state, 4)
 
@@ -333,7 +336,8 @@ def test_a_market_maker_whose_volumes_have_no_product(coin: int, sbd: int, times
 @pytest.mark.parametrize(
     ("days", "text"),
     [
-        # A hundredth of the treasury's 2^62 a day: 2^64 can't be an amount, and a negative one is taken from the receiver.
+        # The treasury pays a hundredth of its 2^62 SBD per day. 2^64 can't be an amount, and a negative payment is subtracted from the
+        # receiver's balance.
         (400, "Assert Exception:hi == 0: "),
         (399, "Account bob does not have sufficient funds"),
         (290, OVER),

@@ -1,4 +1,4 @@
-"""Refusals of shared effects for values that no operation passes, or for states that only early blocks left."""
+"""Refusals of shared effects, for values that no operation passes or for states that only early blocks left."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ Effect = Callable[[State, Account], object]
 
 
 def debtor(hardfork: int) -> State:
-    """A state with `alice` and negative balances, which double spending in the first years allowed."""
+    """A state in which `alice` has negative balances, which double spending in the first years made possible."""
     state = chain_at(hardfork).state
     add_account(
         state,
@@ -83,7 +83,7 @@ def test_supplies_stay_positive() -> None:
     props = state.props
     text = refused_step(state, lambda: adjust_supply(state, -props.current_supply - 1, COIN))
     assert text.endswith("props.current_supply.amount.value >= 0: ")
-    # What SBD is worth is worked out before its supply is looked at, and a negative amount has no worth.
+    # The value of SBD is computed before its supply is checked, and a negative amount has no value.
     text = refused_step(state, lambda: adjust_supply(state, -props.current_sbd_supply - 1, SBD))
     assert text == "Assert Exception:result.hi == 0: "
     early = chain_at(19).state

@@ -18,7 +18,7 @@ TRILLION = 10**12
 
 
 def vote_chain(hardfork: int = NEWEST, **fields: Any) -> Chain:
-    """A chain with Alice, whose manabars are full with 10¹², and a five-minute-old post of Bob with a reply."""
+    """A chain with Alice, whose manabars are full with 10¹², and a five-minute-old post by Bob with a reply."""
     chain = chain_at(hardfork)
     add_account(chain.state, "alice", vesting_shares=TRILLION)
     add_account(chain.state, "bob")
@@ -53,7 +53,7 @@ def rshares(row: Comment) -> tuple[int, int, int, int, int]:
 
 
 def set_bars(chain: Chain, voting: int, downvote: int) -> None:
-    """Set the manabars of Alice at the head time."""
+    """Set the manabars of Alice, as of the head block's time."""
     chain.state.accounts.modify(alice(chain), voting_mana=voting, voting_mana_time=NOW, downvote_mana=downvote, downvote_mana_time=NOW)
 
 
@@ -61,7 +61,7 @@ def set_bars(chain: Chain, voting: int, downvote: int) -> None:
 
 
 def test_an_upvote(chain: Chain) -> None:
-    # block-processing.md §8, E3: a trillion of mana at full weight.
+    # block-processing.md §8, E3: a vote at full weight by an account with 10^12 mana.
     apply(chain, vote())
     assert rshares(comment(chain)) == (19_950_000_000, 19_950_000_000, 19_950_000_000, 19_950_000_000, 1)
     voter = alice(chain)
@@ -139,7 +139,8 @@ def test_downvotes_without_a_pool(chain: Chain) -> None:
 
 
 def test_a_pool_whose_product_wraps_under_hardfork_21() -> None:
-    # 10**15 * 10000 is beyond 64 bits: wrapped it is negative, and as 128 bits without a sign the cost of the vote is far too high.
+    # 10**15 * 10000 exceeds 64 bits. The wrapped product is negative, so converted to unsigned 128 bits it makes the vote far too
+    # expensive.
     for hardfork, is_refused in ((21, True), (22, False)):
         chain = vote_chain(hardfork)
         chain.state.accounts.modify(alice(chain), vesting_shares=4 * 10**15)
@@ -160,7 +161,7 @@ def test_changing_a_vote(chain: Chain) -> None:
     apply(chain, vote(-10000))
     row = cast(chain)
     assert (row.rshares, row.vote_percent, row.weight, row.num_changes, row.last_update) == (-19_950_000_000, -10000, 0, 1, NOW + 3)
-    # What the upvote had moved stays counted in vote_rshares.
+    # vote_rshares still counts what the upvote changed.
     assert rshares(comment(chain)) == (-19_950_000_000, 39_900_000_000, 19_950_000_000, 39_900_000_000, -1)
     assert comment(chain).total_vote_weight == 0
     move_to(chain.state, NOW + 6)
@@ -221,7 +222,7 @@ def test_votes_on_archived_comments_are_remembered(chain: Chain) -> None:
 
 def test_votes_without_mana(chain: Chain) -> None:
     state = chain.state
-    # A bar that was lent out keeps its mana, but a negative size is refused.
+    # An account that has delegated its VESTS keeps its mana, but a negative manabar size is refused.
     state.accounts.modify(alice(chain), delegated_vesting_shares=TRILLION + 1)
     assert "max_mana >= 0" in refused(chain, vote())
     state.accounts.modify(alice(chain), delegated_vesting_shares=0)

@@ -1,4 +1,4 @@
-"""Creating accounts: for the fee, with a delegation (before hardfork 20), and by claims."""
+"""Account creation: for a fee, with a delegation (before hardfork 20), and with claims."""
 
 import pytest
 from msgspec import structs
@@ -25,7 +25,7 @@ def chain() -> Chain:
 
 
 def chain_of(hardfork: int, fee: int = 3_000) -> Chain:
-    """A chain with a fee for account creation, which `alice` can pay."""
+    """A chain with an account creation fee that `alice` can pay."""
     chain = chain_at(hardfork)
     add_account(chain.state, "alice", balance=2_000_000_000, vesting_shares=8_000_000_000)
     set_median(chain.state, account_creation_fee=fee)
@@ -146,7 +146,7 @@ def test_creation_with_delegation_refusals() -> None:
     alice = state.account("alice")
     state.accounts.modify(alice, delegated_vesting_shares=10, to_withdraw=30, withdrawn=20)
     assert few in refused(chain, create_delegated(delegation=Asset(8_000_000_000 - 19, VESTS)))
-    # 200 * 30 * 5 COIN are 30.000000 VESTS, of which the fee covers 15.
+    # 200 * 30 * 5 COIN are worth 30.000000 VESTS, of which the fee covers 15.
     text = refused(chain, create_delegated(delegation=Asset(14_999_999, VESTS)))
     assert "Insufficient Delegation " in text
     assert '"29999999"' in text

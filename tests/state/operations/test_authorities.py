@@ -1,4 +1,4 @@
-"""Changing authorities, recovering accounts, declining votes, and the block steps that process such requests."""
+"""Changing authorities, recovering accounts, declining voting rights, and the block steps that process such requests."""
 
 import pytest
 from msgspec import structs
@@ -32,7 +32,7 @@ WAIT, EXPIRY = 60, 12  # of the test build
 
 
 def chain_of(hardfork: int) -> Chain:
-    """A chain with `alice`, whose recovery partner is `bob`."""
+    """A chain on which `bob` is the recovery partner of `alice`."""
     chain = chain_at(hardfork)
     add_account(chain.state, "alice", OLD, recovery_account="bob", vesting_shares=5_000_000)
     add_account(chain.state, "bob")
@@ -59,7 +59,7 @@ def test_update_refusals(chain: Chain, update: Update) -> None:
         assert TOO_MANY in refused(chain, structs.replace(update("alice"), **{role: CROWD}))
         text = f"New {role} authority on account alice references non-existing account nobody"
         assert text in refused(chain, structs.replace(update("alice"), **{role: STRANGER}))
-    # Genesis accounts have nothing to replace.
+    # Genesis accounts have no earlier authority to replace.
     assert refused(chain, update("null", json_metadata="{}")) == UnknownKey().message()
     apply(chain, update("null"))
 

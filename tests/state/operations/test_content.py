@@ -1,4 +1,4 @@
-"""Comments: publishing, editing, options and deletion by the rules of every hardfork."""
+"""Comments: publishing, editing, options and deletion, by the rules of every hardfork."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ TOKEN = 10_000_000 << 5 | 0x10
 
 
 def content_chain(hardfork: int = NEWEST, **fields: Any) -> Chain:
-    """A chain with Alice, Bob, and Bob's post `b` for replies."""
+    """A chain with Alice, Bob, and Bob's post `b`, to which tests reply."""
     chain = chain_at(hardfork)
     for name in ("alice", "bob"):
         add_account(chain.state, name, vesting_shares=10**12)
@@ -133,7 +133,7 @@ def test_permlinks_of_new_comments(chain: Chain) -> None:
     assert "Permlink is not a valid size." in refused(chain, post(parent_permlink=""))
     assert "Invalid permlink character: A" in refused(chain, post("aAb"))
     assert "Invalid permlink character: _" in refused(chain, post(parent_permlink="a_b"))
-    # The parent is found by the text before the NUL, and refused.
+    # The parent is looked up by the text before the NUL character. The reply is then refused.
     assert "Invalid permlink character: \0" in refused(chain, reply(parent_permlink="b\0b"))
     early = content_chain(0)
     apply(early, post("A_b", ""))
@@ -156,7 +156,7 @@ def test_early_payout_times_and_weights() -> None:
     first = row(chain, "alice", "first")
     assert (first.cashout_time, first.reward_weight) == (NOW + 3600, 10000)
     assert chain.state.account("alice").post_bandwidth == 10000
-    # Half a day later half of it has decayed, of a bandwidth of 9 posts.
+    # Half of a bandwidth of 9 posts has decayed after half a day.
     alice(chain, post_bandwidth=90000, last_root_post=NOW - 43200)
     apply(chain, post("second"))
     assert chain.state.account("alice").post_bandwidth == 55000
@@ -205,7 +205,7 @@ def test_editing(posted: Chain) -> None:
 
 
 def test_edits_of_a_transaction_share_their_steps(chain: Chain) -> None:
-    """The work for a patch that fits nowhere grows with the text. Bob's post doesn't change when no steps are left."""
+    """The work for a patch that matches nowhere grows with the text. When the transaction has no steps left, Bob's post doesn't change."""
     old, edits = deletions_differ()
     apply(chain, post(body=old), Comment("bob", "b", "bob", "re", "", "The quick fox"))
     mine, his = Comment("", "tag", "alice", "a", "", edits[0]), Comment("bob", "b", "bob", "re", "", "@@ -1,7 +1,5 @@\n-The\n+A\n  qui\n")

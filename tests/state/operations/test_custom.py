@@ -1,4 +1,4 @@
-"""Custom operations: their limits, which differ between blocks and pushes, and the plugins that read them."""
+"""Custom operations: limits, which differ between blocks and pushed transactions, and the plugins that interpret the operations."""
 
 import pytest
 from msgspec import structs
@@ -23,7 +23,7 @@ def crowd(hardfork: int = 23) -> Chain:
 
 
 def many(n: int) -> tuple[Operation, ...]:
-    """Operations that `n` accounts must sign."""
+    """Return operations that `n` accounts must sign."""
     authority = Authority(1, (("alice", 1),), ((key_of("alice"), 1),))
     return (
         Custom(NAMES[:n], 1, b""),
@@ -38,7 +38,7 @@ def test_at_most_40_accounts_sign(one: Operation, most: Operation) -> None:
     chain = crowd()
     assert reason(chain, one) == text
     apply(chain, most)
-    # Before hardfork 20 the limit applied to pushes only.
+    # Before hardfork 20 the limit applied only to pushed transactions.
     chain = crowd(19)
     apply(chain, one)
     if not isinstance(one, CustomBinary):

@@ -1,4 +1,4 @@
-"""Escrows: refusals, payments, and escrows that aren't accepted."""
+"""Escrows: refusals, payments, and escrows that aren't ratified."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def release(who: str, receiver: str, sbd: int = 500, coin: int = 1000) -> Escrow
 
 
 def funds(chain: Chain, name: str) -> tuple[int, int]:
-    """The change of an account's balances since the start, in COIN and SBD."""
+    """Return the change of an account's balances since the start, in COIN and SBD."""
     account = chain.state.account(name)
     return account.balance - FUNDS, account.sbd_balance - FUNDS
 
@@ -57,7 +57,8 @@ def test_making_one_is_refused(chain: Chain) -> None:
         assert refused(chain, structs.replace(MAKE, **{field: "nobody"})) == UnknownKey().message()
     text = reason(chain, structs.replace(MAKE, ratification_deadline=NOW))
     assert text == "The escorw ratification deadline must be after head block time."
-    # An escrow ends behind its deadline, so one that has ended is refused because of the deadline, unless that is skipped.
+    # An escrow must end after its ratification deadline, so an expired escrow is refused because of the deadline unless that check is
+    # skipped.
     late = structs.replace(MAKE, ratification_deadline=NOW + 1, escrow_expiration=NOW)
     with pytest.raises(Refused, match=r"The escrow expiration must be after head block time\."):
         late.apply(chain.state)
@@ -74,7 +75,7 @@ def test_approving_is_refused(chain: Chain) -> None:
     apply(chain, MAKE)
     to_eve = structs.replace(approve("eve"), to="eve")
     assert reason(chain, to_eve) == "Operation 'to' (eve) does not match escrow 'to' (tom)."
-    # A placeholder without a value stays, as in the reference.
+    # A placeholder without a value remains in the text, as in the reference.
     by_eve = structs.replace(approve("eve"), agent="eve")
     assert reason(chain, by_eve) == "Operation 'agent' (${a}) does not match escrow 'agent' (ann)."
     apply(chain, approve("tom"))

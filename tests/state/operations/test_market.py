@@ -1,4 +1,4 @@
-"""Orders, their matching and their expiry, conversions, and liquidity rewards of the first months."""
+"""Orders with their matching and expiry, conversions, and the liquidity rewards of the first months."""
 
 import pytest
 from msgspec import structs
@@ -46,7 +46,7 @@ def sbd(amount: int) -> Asset:
 
 
 def funds(chain: Chain, name: str) -> tuple[int, int]:
-    """The change of an account's balances since the start, in COIN and SBD."""
+    """Return the change of an account's balances since the start, in COIN and SBD."""
     account = chain.state.account(name)
     return account.balance - FUNDS, account.sbd_balance - FUNDS
 
@@ -56,7 +56,7 @@ def book(chain: Chain) -> dict[tuple[str, int], int]:
 
 
 def block(chain: Chain, time: int, number: int = 1200) -> SignedBlock:
-    """Make a block with this number and time the head."""
+    """Set the head to a block with this number and time, and return the block."""
     chain.state.set_props(head_block_number=number, time=time)
     return SignedBlock(number=number, timestamp=time)
 
@@ -105,7 +105,8 @@ def test_only_own_orders_can_be_cancelled(chain: Chain) -> None:
 # ------------------------------------------------------------------ matching
 
 
-# Maker's and taker's sale and least receipt, what they pay each other, what stays: block-processing.md §8 (E5), operations.md §20.
+# The maker's and taker's sold amounts and minimum receipts, the amounts they pay each other, and what remains: block-processing.md §8 (E5),
+# operations.md §20.
 MATCHES = [
     ((1000, 334), (333, 990), (997, 333), {("alice", 1): 3}),
     ((1000, 334), (335, 1000), (1000, 334), {("bob", 1): 1}),
@@ -160,7 +161,7 @@ def test_remainders_too_small_to_trade_are_returned(chain: Chain) -> None:
     apply(chain, LimitOrderCreate2("bob", 2, sbd(1), Price(sbd(1), coin(50)), expiration=NOW + DAY))
     assert book(chain) == {}
     assert funds(chain, "bob") == (1000, -10)
-    # 99 COIN are left of 199, worth 0.99 SBD: they go back.
+    # 99 of 199 COIN remain. They are worth 0.99 SBD, too little to trade, so they are returned.
     apply(chain, order("alice", 3, coin(199), sbd(1)), order("bob", 3, sbd(1), coin(100)))
     assert funds(chain, "alice") == (-1199, 11)
 
@@ -219,7 +220,7 @@ def test_before_hardfork_6_cancelling_looks_at_16_bits() -> None:
 
 
 def volumes(chain: Chain) -> dict[str, tuple[int, int, int]]:
-    """The COIN volume, the SBD volume and the weight of each market maker."""
+    """Return the COIN volume, the SBD volume and the weight of each market maker."""
     name_of = {account.id: account.name for account in chain.state.accounts}
     return {name_of[row.owner]: (row.coin_volume, row.sbd_volume, row.weight) for row in chain.state.liquidity_rewards}
 
@@ -243,7 +244,7 @@ def test_the_maker_gains_volume() -> None:
     apply(chain, order("bob", 1, sbd(500), coin(1000)))
     apply(chain, order("bob", 2, coin(1000), sbd(400)))
     assert volumes(chain) == {"alice": (1000, 1000, 1000), "bob": (-1000, -1000, 0)}
-    # After a week without a trade everything is forgotten.
+    # After a week without a trade all volumes are reset.
     apply(chain, order("alice", 3, coin(100), sbd(100), expiration=NOW + 30 * DAY))
     move_to(chain.state, NOW + 1800 + 604_800)
     apply(chain, order("bob", 3, sbd(100), coin(100), expiration=NOW + 30 * DAY))
@@ -254,7 +255,7 @@ def test_weights_of_volumes() -> None:
     assert liquidity_weight(0, 5, smaller=True) == liquidity_weight(5, -1, smaller=False) == 0
     assert liquidity_weight(7, 5, smaller=True) == 5
     assert liquidity_weight(7, 5, smaller=False) == 35
-    # The product wraps at 64 bits and is taken as a signed number of 128.
+    # The product wraps at 64 bits and is sign-extended to 128 bits.
     assert liquidity_weight(2**32, 2**31, smaller=False) == 2**128 - 2**63
 
 

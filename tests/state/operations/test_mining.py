@@ -1,5 +1,5 @@
-"""Mining and reports: refusals by era, the queue of miners, new accounts and witnesses, and rewards. test_pow.py checks the proofs
-themselves; here any proof passes.
+"""Mining operations and reports: refusals by hardfork, the queue of miners, new accounts and witnesses, and rewards. test_pow.py checks the
+proofs themselves. Here any proof passes.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ EASY, HARD = (1).to_bytes(32, "big"), b"\xff" * 32
 
 
 def mine(chain: Chain, *operations: Operation) -> None:
-    """Apply operations as in a block, without checking the proofs."""
+    """Apply operations as in a block, without checking their proofs."""
     mark = chain.state.journal.position()
     try:
         apply_transaction(chain.state, transaction(chain, *operations), UNSIGNED | Skip.VALIDATE | Skip.TRANSACTION_DUPE_CHECK)
@@ -161,7 +161,7 @@ def test_a_witness_that_mines_keeps_its_key_and_its_other_votes() -> None:
     made = witness(chain, "mary")
     assert made.signing_key == key_of("cold")
     assert made.props == ChainProperties(7, 200_000, 55, account_subsidy_budget=5)
-    # The first work of a chain gets number 0, which means no miner.
+    # The first proof of work on a chain gets the number 0, which means that the witness is not in the queue.
     assert made.pow_worker == chain.state.props.total_pow == 0
 
 
@@ -243,7 +243,7 @@ def test_pow2_queues_accounts_old_and_new(hardfork: int, reward: int) -> None:
     supply = chain.state.props.current_supply
     mine(chain, of("mary"))
     assert (witness(chain, "mary").pow_worker, witness(chain, "mary").signing_key) == (6, key_of("cold"))
-    # Vested at once, without the factor that pow had.
+    # The reward is vested at once, without the factor that pow had.
     assert chain.state.props.current_supply - supply == reward
     assert chain.state.account("prod").vesting_shares == reward * 1000
     mine(chain, of("newbie", "hot"))

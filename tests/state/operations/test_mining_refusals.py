@@ -1,4 +1,4 @@
-"""Stateless refusals of mining operations and reports, each by one change of an accepted operation."""
+"""Stateless refusals of mining operations and reports. Each is caused by one change of an accepted operation."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.helpers.wire import ANY, CODECS, TESTNET, VECTOR_CODECS, invalid, ref
 
 
 def pow_input(example: Any) -> Pow2Input:
-    """The input of an example of a proof of work."""
+    """Return the input of a proof-of-work example."""
     given = example["input"]
     return Pow2Input(given["worker_account"], bytes.fromhex(given["prev_block"]), given["nonce"])
 
 
 def equihash(inputs: tuple[int, ...]) -> EquihashPow:
-    """A proof with the example's seed and the summary of its inputs."""
+    """Return a proof with the example's seed, whose summary matches its inputs."""
     example = vector("equihash.0")
     proof = EquihashProof(140, 6, bytes.fromhex(example["expect"]["seed"]), inputs)
     return EquihashPow(pow_input(example), proof, bytes(20), equihash_summary(inputs))
@@ -39,7 +39,7 @@ MINER = equihash((1, 1))
 
 
 def signed(seed: str, **fields: Any) -> SignedHeader:
-    """A header signed with the key of a seed."""
+    """Return a header signed with the key derived from a seed."""
     header = (
         SignedHeader(timestamp=TESTNET.constants.COIN_GENESIS_TIME, witness="alice", **fields)
         if "witness" not in fields
@@ -53,7 +53,7 @@ REPORT = ReportOverProduction("bob", signed("a"), signed("a", transaction_merkle
 
 
 def props(**fields: Any) -> dict[str, Any]:
-    """A change of the chain properties inside a pow."""
+    """Return the change that sets these chain properties of a pow operation."""
     return {"props": replace(POW.props, **fields)}
 
 

@@ -1,6 +1,7 @@
-"""All operations against the vectors `op.*`: their bytes and both forms of JSON, who must sign, and whose history they enter.
+"""All operations compared with the `op.*` vectors: their bytes, both JSON formats, the accounts that must sign, and the accounts whose
+history they enter.
 
-test_operations_recorded.py and test_operations_refusals.py have their refusals without state.
+test_operations_recorded.py and test_operations_refusals.py test their stateless refusals.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from tests.helpers.wire import ANY, VECTOR_CODECS, VECTORS, refusal, vectors
 
 
 def test_every_tag_is_declared() -> None:
-    """Tags have no gaps, and each has a vector."""
+    """The tags have no gaps, and each has a vector."""
     assert sorted(OPERATIONS) == list(range(len(OPERATIONS)))
     assert {cls.NAME for cls in OPERATIONS.values()} == set(SAMPLES)
 
 
 def test_importing_the_package_declares_all_operations() -> None:
-    """A module with operations that the package doesn't import would be missing from the registry."""
+    """An operation whose module the package doesn't import would be missing from the registry."""
     folder = ROOT / "state" / "operations"
     declaring = {path for path in folder.rglob("*.py") if "\n@operation(" in path.read_text("utf-8")}
     code = "import sys, state.operations; print(*(name for name in sys.modules if name.startswith('state.operations.')))"
@@ -47,7 +48,7 @@ def test_importing_the_package_declares_all_operations() -> None:
 
 @pytest.mark.parametrize("example", vectors("op"))
 def test_forms(example: Any) -> None:
-    """NAI JSON and condenser JSON decode to the same object, which encodes to the example's bytes and to both forms of JSON."""
+    """NAI JSON and condenser JSON decode to the same object. It encodes to the example's bytes and to both JSON formats."""
     given, legacy, packed = example["input"]["json"], example["input"]["legacy"], bytes.fromhex(example["expect"]["hex"])
     operation = VECTOR_CODECS.parser(ANY)(given)
     assert operation.TAG == wire_tag(operation.TAG, smt=True) == example["expect"]["which"]
@@ -87,7 +88,7 @@ def test_without_smt_virtual_operations_move_down(example: Any) -> None:
 
 
 def test_the_condenser_keeps_the_extensions_of_proposals() -> None:
-    """Unlike the reference's, which drops those of create_proposal: a signature would not verify (rpc-api.md §4.3)."""
+    """The reference drops these extensions for create_proposal, so a signature over them would not verify (rpc-api.md §4.3)."""
     given = {"creator": "alice", "extensions": [[0, {}]]}
     assert len(VECTOR_CODECS.parser(ANY, True)(["create_proposal", given]).extensions) == 1
     assert len(VECTOR_CODECS.parser(ANY, True)(["remove_proposal", given]).extensions) == 1
@@ -100,7 +101,7 @@ def test_vote_assets_do_not_exist_without_smt() -> None:
 
 
 def test_condenser_copies_allow_votes() -> None:
-    """Unlike the reference, whose condenser makes it true: a signature over `false` would not verify (rpc-api.md §4.3, §9.3)."""
+    """The reference's condenser changes the field to true, so a signature over `false` would not verify (rpc-api.md §4.3, §9.3)."""
     name, given = SAMPLES["comment_options"]["input"]["legacy"]
     assert VECTOR_CODECS.parser(KIND, True)([name, given | {"allow_votes": False}]).allow_votes is False
     assert VECTOR_CODECS.parser(KIND, True)([name, {}]).allow_votes is True

@@ -1,4 +1,4 @@
-"""Decoding and validation of recorded broadcasts: the stateless refusals are the reference's, and everything else passes."""
+"""Decoding and validation of recorded broadcasts: stateless refusals have the reference's texts, and all other broadcasts pass."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -13,24 +13,25 @@ from state.protocol.transaction import Wire
 from tests.conftest import CASES, case_names, read_json_lines
 
 WIRE = Wire(load_spec("steem-testnet"))
-# Where the reference's frames show that it failed before state was looked at; the same functions serve some evaluators.
+# Source files of the reference in which a refusal is stateless. Some evaluators use the same functions.
 STATIC = {
     "steem_operations.cpp", "steem_operations.hpp", "smt_operations.cpp", "sps_operations.cpp", "sps_operations.hpp", "base.hpp",
     "validation.hpp", "authority.cpp", "asset.cpp", "asset.hpp", "asset_symbol.hpp", "datastream.cpp", "json.cpp", "sstream.cpp",
     "string.cpp", "legacy_asset.hpp", "time.cpp", "hex.cpp", "types.cpp", "variant.cpp", "static_variant.hpp", "exception.cpp",
 }  # fmt: skip
-# A file or function, and the operation whose evaluator (or, for custom_json, interpreter) uses it.
+# A source file or function, and an operation whose evaluator or interpreter also uses it.
 IN_EVALUATOR = {
     ("authority.cpp", "account_update"), ("authority.cpp", "account_update2"), ("validate_auth_size", "account_create"),
     ("validate_auth_size", "account_update"), ("validate_auth_size", "account_update2"), ("validate_auth_size", "request_account_recovery"),
     ("get", "pow2"), ("static_variant.hpp", "custom_json"), ("variant.cpp", "custom_json"),
 }  # fmt: skip
-# Recovering a key fails in the same place for a report, whose headers are checked without state, and for a transaction's signatures.
+# In the reference, key recovery fails at the same source line for a report, whose headers are checked without state, and for a
+# transaction's signatures.
 RECOVERY = ("elliptic_secp256k1.cpp", "report_over_production")
 
 
 def recorded(case: str) -> Iterator[tuple[list[str], dict[str, Any]]]:
-    """The names of the operations of each broadcast transaction of a case, with the outcome."""
+    """Yield the operation names of each recorded broadcast of a case, with the broadcast's event."""
     for event in read_json_lines(CASES / case / "broadcasts.jsonl.gz"):
         operations = event["trx"].get("operations") if isinstance(event["trx"], dict) else None
         if not isinstance(operations, list) or not operations:
@@ -41,7 +42,7 @@ def recorded(case: str) -> Iterator[tuple[list[str], dict[str, Any]]]:
 
 
 def outcome(transaction: Any) -> str:
-    """The text with which decoding or validation refuses a transaction, or ""."""
+    """Return the text with which decoding or validation refuses a transaction, or "" if it passes."""
     try:
         for operation in WIRE.transaction_from_json(transaction).operations:
             operation.validate(WIRE.codecs)
@@ -51,7 +52,7 @@ def outcome(transaction: Any) -> str:
 
 
 def expected(names: list[str], event: dict[str, Any]) -> str | None:
-    """The recorded text, if it is one of reading and validating the operations; nothing for all others; None: not known."""
+    """Return the recorded text if decoding or validation caused the refusal, "" for any other outcome, and None if the cause is unknown."""
     if event["ok"]:
         return ""
     data = event["error"].get("data")
@@ -68,7 +69,7 @@ def expected(names: list[str], event: dict[str, Any]) -> str | None:
 
 @cache
 def compared(case: str) -> list[tuple[tuple[str, ...], int, str, str]]:
-    """The names, the step, and the expected and actual outcome of each broadcast with a known outcome."""
+    """Return the operation names, the step, and the expected and actual text of each broadcast whose expected text is known."""
     found = []
     for names, event in recorded(case):
         want = expected(names, event)

@@ -1,4 +1,4 @@
-"""Stateless refusals of operations without a recorded broadcast, each by one change of an accepted operation.
+"""Stateless refusals of operations that no recorded broadcast covers. Each is caused by one change of an accepted operation.
 
 test_operations_recorded.py has the recorded refusals, and test_mining_refusals.py those of proofs of work.
 """
@@ -50,17 +50,17 @@ CONTRIBUTE = SmtContribute("alice", LIQUID_3, 1, Asset(1, COIN))
 
 
 def props(**changes: Any) -> dict[str, Any]:
-    """Chain properties as the change of witness_update."""
+    """Return the change that sets these chain properties of a witness_update operation."""
     return {"props": LegacyChainProperties(**{"account_creation_fee": CoinFee(1), **changes})}
 
 
 def policy(**fields: Any) -> dict[str, Any]:
-    """A change of the generation policy."""
+    """Return a change of the token generation policy."""
     return {"initial_generation_policy": replace(POLICY, **fields)}
 
 
 def before(coin_unit: Any = UNIT.coin_unit, token_unit: Any = UNIT.token_unit) -> dict[str, Any]:
-    """A change of the unit before the soft cap."""
+    """Return a change of the generation unit that applies before the soft cap."""
     return policy(pre_soft_cap_unit=SmtGenerationUnit(coin_unit, token_unit))
 
 

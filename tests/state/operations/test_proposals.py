@@ -1,4 +1,4 @@
-"""Proposals: refusals, votes, removal within the limit, and the hourly payments of the treasury."""
+"""Proposals: refusals, votes, limited removal, and the hourly payments of the treasury."""
 
 from itertools import islice
 
@@ -114,7 +114,8 @@ def test_proposals_beyond_the_removal_limit_are_marked() -> None:
     chain = treasury_chain(spec=structs.replace(TEST_SPEC, remove_threshold=3))
     apply(chain, MAKE, structs.replace(MAKE, creator="quin"), structs.replace(MAKE, creator="quin"))
     apply(chain, vote("vic", 0), vote("walt", 0), vote("xena", 0), vote("vic", 1))
-    # Three votes can be removed; the proposal stays. After the stop the owner of the second one isn't checked.
+    # Only three votes can be removed now, so the proposal remains. Once the limit is reached, the owner of the second proposal isn't
+    # checked.
     apply(chain, RemoveProposal("pia", (0, 1)))
     assert votes(chain) == [("vic", 1)]
     assert [(row.removed, row.end_date) for row in chain.state.proposals] == [
@@ -157,7 +158,7 @@ def test_the_limit_holds_for_ends_on_the_last_day_of_32_bits() -> None:
 
 
 def ended_proposals_of(chain: Chain) -> list[Proposal]:
-    """The ended proposal that is removed first."""
+    """Return the ended proposal that is removed first."""
     return list(islice(ended_proposals(chain.state, NOW), 1))
 
 
@@ -179,7 +180,8 @@ def test_an_hour_is_paid_by_votes(chain: Chain) -> None:
     end_of_block(chain, NOW + HOUR - 1)
     assert events == []
     end_of_block(chain, NOW + HOUR)
-    # E13: the ratio for an hour is 416, 48.000 a day are 1.996 an hour; 2083 may be spent. Nobody votes for walt's.
+    # E13: the ratio for an hour is 416. A daily pay of 48.000 gives 1.996 per hour, and 2083 can be spent. The proposal for walt has no
+    # votes.
     assert events == [SpsFund(Asset(77, SBD)), *pays(("quin", 1996), ("rita", 2083 - 1996))]
     assert (treasury.sbd_balance, state.account("quin").sbd_balance) == (5_000_000 - 2083, 10 * FEE + 1996)
     assert [row.total_votes for row in state.proposals] == [2_000_000, 4_000_000, 0, 0]

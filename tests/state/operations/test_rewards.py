@@ -1,4 +1,4 @@
-"""Claiming rewards: they become liquid, or VESTS that count in votes."""
+"""Claims of rewards, which become liquid or become VESTS that count in votes."""
 
 import pytest
 
@@ -17,7 +17,7 @@ TOKEN = 10_000_000 << 5 | 0x10
 
 
 def earned_chain(hardfork: int = 23) -> Chain:
-    """A chain on which Alice has rewards of 5 COIN, 7 SBD, and VESTS of 100 COIN, and votes for a witness."""
+    """A chain on which Alice votes for a witness and has unclaimed rewards: 5 COIN, 7 SBD, and VESTS worth 100 COIN."""
     chain = chain_at(hardfork)
     state = chain.state
     add_account(
@@ -72,7 +72,7 @@ def test_claiming_everything(chain: Chain) -> None:
     assert (account.reward_vesting_balance, account.reward_vesting_coin) == (0, 0)
     assert totals(chain) == (shares + 300, fund + 100, 0, 0)
     assert chain.state.witness("alice").votes == 1_300
-    # The bar has the size before the claim, plus the claimed amount.
+    # The manabar has the maximum from before the claim, plus the claimed amount.
     assert (account.voting_mana, account.voting_mana_time) == (1_300, NOW)
     assert (account.downvote_mana, account.downvote_mana_time) == (325, NOW)
 
@@ -132,7 +132,7 @@ def test_claiming_any_currencies(chain: Chain) -> None:
     assert (account.balance, account.sbd_balance, account.reward_coin_balance) == (0, 7, 5)
     assert totals(chain) == (shares + 100, fund + 33, 200, 67)
     assert state.witness("alice").votes == 1_100
-    # Mana is left alone here.
+    # Mana doesn't change here.
     assert (account.voting_mana, account.voting_mana_time) == (10_000, 0)
     assert state.regular_balances.by_owner_liquid_symbol.find("alice", TOKEN).liquid == 9
     assert len(state.rewards_balances) == 0

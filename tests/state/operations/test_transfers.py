@@ -1,4 +1,4 @@
-"""Transfers and savings: refusals, effects, and the time of withdrawals from savings."""
+"""Transfers and savings: refusals, effects, and the delay of withdrawals from savings."""
 
 import pytest
 from msgspec import structs
@@ -142,7 +142,7 @@ def test_withdrawals_arrive_when_they_are_complete(chain: Chain) -> None:
 
 
 def test_savings_earn_interest_when_they_move(chain: Chain) -> None:
-    """Worked example E12: 31.903 SBD for 2,592,003 seconds at 10 %."""
+    """Worked example E12: interest on 31.903 SBD for 2,592,003 seconds at 10 %."""
     state = chain.state
     events = completed(state, Interest)
     state.set_props(sbd_interest_rate=1000)
@@ -158,7 +158,7 @@ def test_savings_earn_interest_when_they_move(chain: Chain) -> None:
 
 
 def test_request_ids_are_independent_of_the_limit_of_requests(chain: Chain) -> None:
-    """At most a hundred requests are pending, with any ids."""
+    """An account can have at most a hundred pending requests, but their ids can be any numbers."""
     for number in range(100):
         apply(chain, from_savings(request_id=2**32 - 1 - number, amount=Asset(1, COIN)))
     assert "reached limit" in refused(chain, from_savings(request_id=0))

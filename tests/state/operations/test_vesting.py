@@ -1,4 +1,4 @@
-"""Vesting: powering up and down, routes, and the weekly payments of a power-down."""
+"""Vesting: power-ups, power-downs, routes, and the weekly payments of a power-down."""
 
 import pytest
 
@@ -87,7 +87,9 @@ def test_powering_up_the_treasury_before_hardfork_21() -> None:
 
 
 def test_the_treasury_may_power_up_itself() -> None:
-    """The rule for the treasury checks `to`, which can be empty; then the rule doesn't apply."""
+    """The rule against powering up the treasury checks `to`. If `to` is empty the rule doesn't apply, although the sender then receives the
+    VESTS.
+    """
     chain = chain_at(21)
     treasury = chain.state.account(TREASURY)
     chain.state.accounts.modify(treasury, balance=5)
@@ -130,7 +132,7 @@ def test_powering_down_refusals(chain: Chain) -> None:
         (23, 10, 3),
         (23, 1_000_001, 250_001),
         (23, 1_000_003, 250_001),
-        # 13 weeks, rounded up since hardfork 21; before hardfork 16 two years.
+        # A power-down takes 13 weeks, rounded up since hardfork 21. Before hardfork 16 it took two years.
         (22, 1_000_003, 76_924),
         (20, 1_000_003, 76_923),
         (16, 12, 1),
@@ -238,7 +240,7 @@ def test_routes_to_the_treasury_before_hardfork_21() -> None:
 
 
 def test_a_power_down_is_paid_weekly_and_ends(chain: Chain) -> None:
-    """Worked example E17, to the last payment."""
+    """Worked example E17, up to the last payment."""
     state = chain.state
     events = completed(state, FillVestingWithdraw)
     apply(chain, withdraw(1_000_003))
@@ -285,7 +287,9 @@ def test_routes_share_in_a_payment(chain: Chain) -> None:
 
 
 def test_a_route_can_lift_a_witness_above_all_vests_for_a_moment(chain: Chain) -> None:
-    """The part is credited before it is subtracted. The reference refuses the block if all VESTS vote for the witness."""
+    """A route's share is credited to the receiver before it is subtracted from the sender. If all VESTS vote for the witness, the reference
+    refuses the block.
+    """
     state = chain.state
     witness = add_witness(state, "bob", votes=9_000_000_000)
     for name in ("alice", "bob"):
@@ -320,7 +324,9 @@ def test_an_emptied_account_stops(chain: Chain) -> None:
 
 
 def test_after_a_long_gap_a_lone_account_is_paid_once_and_two_catch_up(chain: Chain) -> None:
-    """The next account is determined before an account's own time changes: a lone account has no next one, two alternate."""
+    """The step finds the next due account before it updates the current one. So a lone account is paid once, while two accounts are paid in
+    turn until they have caught up.
+    """
     state = chain.state
     alice, bob = state.account("alice"), state.account("bob")
     state.accounts.modify(alice, vesting_withdraw_rate=1_000, to_withdraw=4_000, next_vesting_withdrawal=NOW)
@@ -334,7 +340,7 @@ def test_after_a_long_gap_a_lone_account_is_paid_once_and_two_catch_up(chain: Ch
 
 
 def test_each_conversion_has_the_current_price(chain: Chain) -> None:
-    """The fund is worth a little more after each rounding."""
+    """The vesting fund is worth slightly more after each rounding, so each payment has its own price."""
     state = chain.state
     state.set_props(total_vesting_fund_coin=9_999_999)
     add_account(state, "carol")

@@ -1,4 +1,4 @@
-"""The packed values of witness_set_properties: decoding, and the refusals of short ones."""
+"""The packed values of witness_set_properties: decoding, and refusals of values that are too short."""
 
 import pytest
 
@@ -88,7 +88,7 @@ def test_impossible_values(name: str, data: str, text: str) -> None:
 
 
 def test_a_fixed_symbol_by_its_number() -> None:
-    """The reference accepts it, and packs it as eight bytes."""
+    """The reference accepts such a symbol, and packs it as eight bytes."""
     fee = bytes.fromhex(ONE) + COIN.to_bytes(4, "little")
     operation = WitnessSetProperties("alice", (("key", KEY), ("account_creation_fee", fee)))
     operation.validate(CODECS)

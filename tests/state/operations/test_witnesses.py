@@ -1,4 +1,4 @@
-"""Witnesses: publishing, properties, feeds, votes and proxies."""
+"""Witnesses: publishing, properties, price feeds, votes and proxies."""
 
 from itertools import pairwise
 from typing import Any
@@ -89,7 +89,7 @@ def test_earlier_limits_of_witness_updates() -> None:
 
 
 def properties(chain: Chain, key: str = "wit", **packed: tuple[Any, Any]) -> WitnessSetProperties:
-    """The operation with values packed by their kinds."""
+    """Return the operation. Each value is given with the kind that packs it."""
     codecs = chain.state.wire.codecs
     values = {name: codecs.packer(kind)(value) for name, (kind, value) in packed.items()}
     return WitnessSetProperties("wit", tuple(sorted({"key": key_of(key), **values}.items())))
@@ -133,7 +133,7 @@ def test_properties_are_set_one_by_one(chain: Chain) -> None:
 
 
 def raw(**props: bytes) -> WitnessSetProperties:
-    """The operation with packed values."""
+    """Return the operation with values that are already packed."""
     return WitnessSetProperties("wit", tuple(sorted(props.items())))
 
 
@@ -202,7 +202,7 @@ def test_vote_refusals(chain: Chain) -> None:
 
 
 def test_votes_move_a_witness_in_virtual_time(chain: Chain) -> None:
-    """Worked example E6: 10^15 votes, 2 * 10^15 more at virtual time 10^22."""
+    """Worked example E6: a witness with 10^15 votes gets 2 * 10^15 more at the virtual time 10^22."""
     state = chain.state
     witness = state.witness("wit")
     alice = state.account("alice")
@@ -227,7 +227,7 @@ def test_earlier_votes() -> None:
     add_witness(state, "alice")
     add_account(state, "carol", vesting_shares=5_000_000)  # votes for nobody: a witness can't have more votes than there are
     apply(chain, vote(), vote(witness="alice"))
-    # Under hardfork 2 the second vote's weight went to both.
+    # Under hardfork 2 the weight of the second vote was added to both witnesses.
     assert (state.witness("wit").votes, state.witness("alice").votes) == (10_000_000, 5_000_000)
     chain = chain_of(1)
     state = chain.state
@@ -242,7 +242,7 @@ def test_earlier_votes() -> None:
 
 
 def chained(chain: Chain, *names: str) -> None:
-    """Accounts with a proxy each: the first to the second, and so on."""
+    """Make each account the proxy of the account before it."""
     for name in names:
         add_account(chain.state, name, vesting_shares=1_000_000)
     for name, to in pairwise(names):

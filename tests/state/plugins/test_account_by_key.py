@@ -1,4 +1,4 @@
-"""Plugin account_by_key: every operation that changes keys, and accounts of the spec."""
+"""The plugin account_by_key: every operation that changes keys, and the accounts of the chain spec."""
 
 from state.operations.accounts import AccountCreate, CreateClaimedAccount
 from state.operations.authorities import AccountUpdate, AccountUpdate2, RecoverAccount
@@ -17,7 +17,7 @@ ONE, TWO, THREE, FOUR = KEYS[:4]
 
 
 def data_of(state: State) -> AccountByKey:
-    """The data of the plugin."""
+    """Return the plugin's data."""
     plugin: AccountByKey = ACCOUNT_BY_KEY.of(state)
     return plugin
 
@@ -58,7 +58,7 @@ def test_a_refused_update_changes_nothing() -> None:
     around(state, AccountCreate(new_account_name="bob"), owner=key_authority(ONE))
     for listener in state.listeners.before_operation[AccountUpdate]:
         listener(state, AccountUpdate(account="alice"))
-    # It was refused, so no listener receives it as applied. The next one is another account's.
+    # The operation was refused, so no listener is notified of it. The next operation is another account's.
     around(state, AccountUpdate(account="bob"), owner=key_authority(TWO))
     assert references(state, ONE) == ("alice",)
     assert references(state, TWO) == ("bob",)

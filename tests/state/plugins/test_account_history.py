@@ -1,4 +1,4 @@
-"""Plugin account_history: paging, pruning and pending transactions."""
+"""The plugin account_history: paging, pruning and pending transactions."""
 
 import pytest
 
@@ -27,13 +27,13 @@ from tests.helpers.snapshots import snapshot
 
 
 def data_of(state: State) -> account_history.AccountHistory:
-    """The data of the plugin."""
+    """Return the plugin's data."""
     plugin: account_history.AccountHistory = ACCOUNT_HISTORY.of(state)
     return plugin
 
 
 def transfer(number: int) -> Transfer:
-    """One transfer of many."""
+    """Return a transfer that differs from others by its number."""
     return Transfer(from_="alice", to="bob", amount=Asset(number))
 
 
@@ -124,13 +124,13 @@ def test_old_entries_go_when_enough_newer_ones_came() -> None:
     assert len(plugin.accounts.get("alice")[1]) == RETAINED_ENTRIES + 6
     before = snapshot(plugin)
     mark = state.journal.position()
-    # One second later the first ten are older than 30 days; 30 entries stay in front of the newest.
+    # One second later, the first ten entries are older than 30 days. Then 30 entries are kept in front of the newest.
     state.set_props(time=start + RETAINED_SECONDS + 1)
     plugin.record(state, transfer(RETAINED_ENTRIES + 7))
     assert [n for n, _ in history(state, "alice", -1, 10_000)] == list(range(7, RETAINED_ENTRIES + 8))
     for number in range(RETAINED_ENTRIES + 8, RETAINED_ENTRIES + 30):
         plugin.record(state, transfer(number))
-    # The eleventh is a second younger.
+    # The eleventh entry is a second younger.
     assert history(state, "alice", -1, 10_000)[0][0] == 11
     assert history(state, "alice", 12, 10)[0][0] == 11
     assert history(state, "alice", 10, 10) == []
@@ -142,7 +142,7 @@ def test_old_entries_go_when_enough_newer_ones_came() -> None:
     for start_at in range(11):
         assert history(state, "alice", start_at, 10_000) == []
     assert [n for n, _ in history(state, "alice", 13, 10_000)] == [11, 12, 13]
-    # Records stay for the blocks.
+    # The records themselves remain, since they also belong to blocks.
     assert len(operations_in_block(state, 0)) == 2 * RETAINED_ENTRIES + 1
     state.journal.undo(mark)
     assert snapshot(plugin) == before

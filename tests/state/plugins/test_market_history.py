@@ -1,4 +1,4 @@
-"""Plugin market_history: trades, buckets, volumes, highs and lows, and dropped buckets."""
+"""The plugin market_history: trades, buckets, volumes, highs and lows, and dropped buckets."""
 
 from random import Random
 
@@ -29,13 +29,13 @@ TOKEN = symbol_from_digits(12_345_678, 0)
 
 
 def data_of(state: State) -> MarketHistory:
-    """The data of the plugin."""
+    """Return the plugin's data."""
     plugin: MarketHistory = MARKET_HISTORY.of(state)
     return plugin
 
 
 def fill(current: Asset, resting: Asset) -> FillOrder:
-    """A trade: the payment of the newer order, and that of the older one."""
+    """Return a trade with the payment of the newer order and that of the older order."""
     return FillOrder(current_owner="alice", current_pays=current, open_owner="bob", open_pays=resting)
 
 
@@ -49,17 +49,17 @@ def trade(state: State, coin: int, other: int, symbol: int = SBD, *, seconds: in
 
 
 def side(*values: int) -> BucketSide:
-    """The values of a side in the order of their names."""
+    """Return a side of a bucket with these values, in the order of its fields."""
     return BucketSide(**dict(zip(BucketSide._fields, values, strict=True)))
 
 
 def smallest(state: State) -> Bucket:
-    """The newest bucket of 15 seconds."""
+    """Return the newest 15-second bucket."""
     return buckets(state, 15, 0, state.head_time + 1)[-1]
 
 
 def in_ends_of_day(state: State) -> list[int]:
-    """The COIN volume of the first and of the last bucket of the last 24 hours."""
+    """Return the COIN volume of the first bucket and of the last bucket of the last 24 hours."""
     return [bucket.coin.volume for bucket in last_day(state) or ()]
 
 
@@ -85,7 +85,7 @@ def test_highs_and_lows_are_prices_and_not_amounts() -> None:
     assert (smallest(state).coin, smallest(state).non_coin) == (side(10, 1000, 1000, 10, 5010), side(3, 250, 250, 3, 1253))
     trade(state, 9, 1)  # lower
     assert (smallest(state).coin, smallest(state).non_coin) == (side(10, 9, 1000, 9, 5019), side(3, 1, 250, 1, 1254))
-    # Exact where doubles are not.
+    # The comparison is exact, where doubles would not be.
     trade(state, 2**60, 2**60 // 9)
     assert smallest(state).coin.low == 2**60
     assert len(buckets(state, 15, 0, state.head_time + 1)) == 1
@@ -116,7 +116,7 @@ def test_old_buckets_go_when_a_bucket_gets_a_further_trade() -> None:
     opens = [bucket.open for bucket in buckets(state, 15, 0, state.head_time)]
     assert len(opens) == 2
     trade(state, 1, 1, seconds=retained_seconds + 15)
-    # Exactly as old as the limit is young enough.
+    # A bucket whose age equals the limit is kept.
     assert [bucket.open for bucket in buckets(state, 15, 0, state.head_time)] == opens[1:]
     assert len(buckets(state, 60, 0, state.head_time + 1)) == 2
     assert volume(state) == (3, 3)

@@ -1,4 +1,4 @@
-"""The operation log in snapshots: round trips, and damaged bytes, which are refused before anything changes."""
+"""The operation log in snapshots: round trips, and damaged data, which is refused before anything changes."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ PLACE_AT = ROW_BYTES - 8
 
 
 def filled() -> tuple[State, AccountHistory]:
-    """A state with records of all kinds."""
+    """A state with records of every kind."""
     state = genesis_state(ACCOUNT_HISTORY.name)
     data: AccountHistory = ACCOUNT_HISTORY.of(state)
     here = state.position
@@ -47,12 +47,12 @@ def filled() -> tuple[State, AccountHistory]:
 
 
 def chunks(state: State, data: AccountHistory) -> tuple[list[bytes], list[bytes]]:
-    """Both parts as bytes."""
+    """Return the chunks of both snapshot parts."""
     return list(OperationLogPart(state, data.recorded).dump()), list(AccountOperationIndexPart(data.accounts, data.recorded).dump())
 
 
 def put(state: State, data: AccountHistory, records: list[bytes], entries: list[bytes]) -> None:
-    """Read both parts."""
+    """Restore both parts from their chunks."""
     install = OperationLogPart(state, data.recorded).read(iter(records))
     assert install() is None
     deferred = AccountOperationIndexPart(data.accounts, data.recorded).read(iter(entries))()
@@ -72,7 +72,7 @@ def test_written_parts_round_trip(monkeypatch: pytest.MonkeyPatch, size: int) ->
     assert snapshot(other)["recorded"][:2] == snapshot(data)["recorded"][:2]
     assert snapshot(other)["accounts"] == snapshot(data)["accounts"] == {"alice": (1, [1, 3]), "bob": (0, [0, 2, 3])}
     for account in ("alice", "bob"):
-        # The transfer in a block is read from that, of which there is none here.
+        # Transfers of a block are read from the block, which doesn't exist in this state, so only the others are compared.
         shown = [(number, record) for number, record in history(other_state, account, -1, 2)]
         assert shown == history(state, account, -1, 2)
     assert [record.trx_id for _, record in history(other_state, "alice", -1, 2)] == [bytes(range(20)), bytes(20)]
@@ -85,7 +85,7 @@ def test_undo_restores_each_kind() -> None:
 
 
 def damaged(records: list[bytes], entries: list[bytes]) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """Damaged parts."""
+    """Yield both parts with different kinds of damage."""
     yield records[:1], entries
     yield [b"", *records[1:]], entries
     yield [*records, b"more"], entries

@@ -1,4 +1,4 @@
-"""Plugins with numbers beyond their width: earlier changes stay as in the reference, and the chain continues."""
+"""Plugins whose numbers exceed their width: changes before the overflow remain, as in the reference, and the chain continues."""
 
 from typing import Any
 
@@ -46,8 +46,10 @@ def test_the_size_of_a_bar(fields: dict[str, Any], adjustment: int, most: int) -
     assert maximum_rc(add_account(chain_at().state, "alice", **fields), adjustment) == most
 
 
-def test_a_bar_that_regenerates_more_than_64_bits_hold() -> None:
-    """After ten days with three quarters of 2^63 no account pays, and the bar doesn't change."""
+def test_bar_whose_regeneration_exceeds_64_bits() -> None:
+    """After ten days with VESTS of three quarters of 2^63, the regeneration overflows, so no transaction is charged and the credits don't
+    change.
+    """
     chain = chain_with_credits(20, 3 * 2**61)
     state, row = chain.state, bar(chain.state)
     RC.of(state).accounts.modify(row, mana=5, mana_time=NOW)
@@ -55,7 +57,7 @@ def test_a_bar_that_regenerates_more_than_64_bits_hold() -> None:
     for by in (push, apply):
         by(chain, Custom(("alice",), 1, b""))
         assert (row.mana, row.mana_time) == (5, NOW)
-    # Before an operation on VESTS the bar is looked at in a notice, which ends with that.
+    # Before an operation on VESTS a listener updates the credits. The error ends only this listener.
     with pytest.raises(ChainError) as caught:
         regenerate_before(state, RC.of(state), TransferToVesting("alice", "", Asset(1)))
     assert caught.value.message() == "Assert Exception:u_regen <= std::numeric_limits< int64_t >::max(): rethrow"
@@ -81,7 +83,7 @@ def test_costs_that_leave_64_bits() -> None:
 
 @pytest.mark.parametrize("by", [push, apply])
 def test_a_price_that_leaves_64_bits(by: Any) -> None:
-    """A resource without a price makes the transaction free."""
+    """If the price of a resource can't be computed, the transaction is free."""
     chain = chain_with_credits()
     data, row = RC.of(chain.state), bar(chain.state)
     mana = row.mana
@@ -92,7 +94,7 @@ def test_a_price_that_leaves_64_bits(by: Any) -> None:
 
 
 def test_a_price_that_has_wrapped_below_zero() -> None:
-    """It can always be paid, and adds credits up to 64 bits."""
+    """A negative price can always be paid, and adds credits up to the maximum of 64 bits."""
     chain = chain_with_credits()
     state, row, alice = chain.state, bar(chain.state), chain.state.account("alice")
     data, most = RC.of(state), maximum_rc(alice, row.adjustment)
@@ -110,19 +112,19 @@ def test_a_price_that_has_wrapped_below_zero() -> None:
 
 
 def market() -> tuple[State, MarketHistory]:
-    """A market without trades."""
+    """A market without trades, and its plugin data."""
     state = chain_at(plugins=[MARKET_HISTORY.name]).state
     data = MARKET_HISTORY.of(state)
     return state, data
 
 
 def trade(coin: int, sbd: int) -> FillOrder:
-    """A trade, with the payment of the newer order first."""
+    """Return a trade with the payment of the newer order first."""
     return FillOrder("alice", 1, Asset(coin, COIN), "bob", 1, Asset(sbd, SBD))
 
 
 def bucket(state: State, seconds: int) -> Bucket:
-    """The open bucket of a size."""
+    """Return the open bucket of this size."""
     return market_history.buckets(state, seconds, 0, 2**32)[-1]
 
 
@@ -132,7 +134,7 @@ def test_a_volume_of_sbd_that_overflows() -> None:
     with pytest.raises(IntegerOverflow):
         data.record(state, trade(3, 2))
     shortest = bucket(state, 15)
-    # COIN was counted before; neither the high nor any longer bucket was reached.
+    # The COIN amount was already added. The high and the longer buckets were not reached.
     assert shortest.coin == BucketSide(high=2, low=2, open=2, close=3, volume=5)
     assert shortest.non_coin == BucketSide(MOST - 1, MOST - 1, MOST - 1, MOST - 1, MOST - 1)
     assert bucket(state, 60).coin.volume == 2

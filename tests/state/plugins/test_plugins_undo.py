@@ -1,4 +1,4 @@
-"""Each plugin's data on a recorded case: popping a block restores it, and applying the block again repeats it."""
+"""Each plugin's data on a recorded case: popping a block restores the data, and applying the block again has the same result."""
 
 import pytest
 
@@ -21,7 +21,7 @@ CASE_OF = {
 
 
 @pytest.mark.parametrize("name", PLUGINS)
-def test_undone_and_applied_again_it_is_the_same(name: str) -> None:
+def test_reapplied_block_gives_the_same_data(name: str) -> None:
     player = Player(CASES / CASE_OF[name])
     chain, plugin, changes = player.chain, player.chain.state.plugins[name], 0
     for block in player.blocks():

@@ -1,4 +1,4 @@
-"""The registry of plugins: names, order, served methods, and the independence of each plugin."""
+"""The registry of plugins: names, order, the methods that need them, and the independence of each plugin."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Plugin reputation: the votes that count, and changed votes."""
+"""The plugin reputation: which votes count, and changed votes."""
 
 from itertools import islice
 
@@ -18,7 +18,7 @@ UNIT = 1 << reputation.NOISE_BITS
 
 
 def table_of(state: State) -> Reputations:
-    """The table of the plugin."""
+    """Return the plugin's table."""
     table = known_reputations(state)
     assert table is not None
     return table
@@ -34,13 +34,13 @@ def chain_with_post() -> Chain:
 
 
 def have(state: State, **reputations: int) -> None:
-    """Set reputations of accounts."""
+    """Set the reputations of accounts."""
     for account, number in reputations.items():
         table_of(state).insert(Reputation(account=account, reputation=number))
 
 
 def vote(state: State, voter: str, rshares: int) -> None:
-    """Cast a vote with these rshares on the post, and pass it to the plugin like the chain."""
+    """Cast a vote with these rshares on the post, and pass it to the plugin as the chain does."""
     operation = Vote(voter=voter, author="amy", permlink="post")
     for listener in state.listeners.before_operation[Vote]:
         listener(state, operation)
@@ -55,7 +55,7 @@ def vote(state: State, voter: str, rshares: int) -> None:
 
 
 def reputations(state: State) -> dict[str, int]:
-    """All rows."""
+    """Return all reputations by account name."""
     return {row.account: row.reputation for row in table_of(state)}
 
 

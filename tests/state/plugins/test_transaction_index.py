@@ -1,4 +1,4 @@
-"""The index of transactions against a dictionary."""
+"""The transaction index, compared with a dictionary."""
 
 from random import Random
 
@@ -13,7 +13,7 @@ from state.store.rows import run_steps
 def test_the_index_behaves_like_a_dictionary() -> None:
     random, places, expected = Random(1), TransactionIndex(), dict[bytes, int]()
     for step in range(3000):
-        # Few first bits, so that many share a bucket.
+        # The ids have few different first bits, so many of them share a bucket.
         trx_id = bytes([step % 3, 0]) + random.randbytes(18)
         action = random.randrange(5)
         if action < 3 or not expected:
@@ -52,7 +52,7 @@ def test_an_id_of_another_size_is_unknown() -> None:
     assert places.get(b"") is None
 
 
-def test_a_snapshot_holds_them_and_others_are_refused() -> None:
+def test_snapshot_round_trip_and_refusals() -> None:
     places, other = TransactionIndex(), TransactionIndex()
     for number in range(100):
         places.add(bytes([number]) * 20, number)

@@ -1,4 +1,4 @@
-"""Plugin transaction_status: every status, and the depth limit."""
+"""The plugin transaction_status: every status, and the limit on its depth."""
 
 import pytest
 
@@ -15,18 +15,18 @@ HOUR = 3600
 
 
 def data_of(player: Player) -> TransactionStatus:
-    """The data of the plugin."""
+    """Return the plugin's data."""
     plugin: TransactionStatus = TRANSACTION_STATUS.of(player.chain.state)
     return plugin
 
 
 def find(player: Player, trx_id: bytes, expiration: int | None = None) -> tuple[Status, int | None]:
-    """The status of a transaction on the player's chain."""
+    """Return the status of a transaction on the player's chain."""
     return find_transaction(player.chain.state, trx_id, expiration, lambda number: time_of(player, number))
 
 
 def time_of(player: Player, number: int) -> int:
-    """The time of a block of the main branch."""
+    """Return the time of a block of the main branch."""
     block = player.chain.block_by_number(number)
     assert block is not None
     return block.timestamp
@@ -50,7 +50,7 @@ def test_from_waiting_to_irreversible() -> None:
 
 
 def test_a_refused_block_leaves_nothing() -> None:
-    """A block refused before or after its transactions leaves no status. Later transactions stay pending."""
+    """A block that is refused before or after its transactions are applied leaves no status. Later transactions stay pending."""
     player = Player(CASES / "tx_validity")
     event = next(e for e in player.events() if "trx" in e and "settle" in e["trx"]["operations"][0]["value"].get("memo", ""))
     player.advance(event["height"])
@@ -87,7 +87,7 @@ def test_the_status_of_an_unknown_transaction_by_its_expiration() -> None:
     assert find(player, UNKNOWN_ID, first + HOUR - 1) == (Status.TOO_OLD, None)
     assert irreversible < head < first + HOUR
     data_of(player).depth = 1
-    # An hour behind the only block that counts now lies ahead of the irreversible one.
+    # With a depth of one block, an expiration within an hour of that block is ahead of the irreversible block.
     assert data_of(player).earliest(state) == state.props.head_block_number
     assert find(player, UNKNOWN_ID, head) == (Status.TOO_OLD, None)
     assert find(player, UNKNOWN_ID, head + HOUR) == (Status.UNKNOWN, None)

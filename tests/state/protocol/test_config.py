@@ -1,4 +1,4 @@
-"""get_config: the reference's reply with its keys in order, for each chain."""
+"""get_config returns the reference's reply, including the order of its keys, for each chain."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ OF_MAINNET = {MAINNET.spell(key): value for key, value in MAIN.items() if not ke
         pytest.param(msgspec.structs.replace(MAINNET, brand="coin", smt=True), MAIN, id="main with SMTs"),
     ],
 )
-def test_it_is_the_vector(spec: ChainSpec, expected: dict[str, Any]) -> None:
+def test_get_config_equals_the_vector(spec: ChainSpec, expected: dict[str, Any]) -> None:
     made = config_object(spec)
     assert made == expected
     assert list(made) == list(expected)

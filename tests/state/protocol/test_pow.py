@@ -1,4 +1,4 @@
-"""Proofs of work: the vectors of group `pow`, and works of the public chain. test_mining_refusals.py has the refusals."""
+"""Proofs of work: the vectors of the group `pow`, and proofs from the public chain. test_mining_refusals.py tests the refusals."""
 
 import struct
 from typing import Any
@@ -17,7 +17,7 @@ EQUIHASH = vector("equihash.0")
 
 
 def packed_input(value: dict[str, Any]) -> bytes:
-    """A packed `pow2_input`."""
+    """Return a packed `pow2_input`."""
     name: bytes = value["worker_account"].encode()
     return bytes((len(name),)) + name + bytes.fromhex(value["prev_block"]) + struct.pack("<Q", int(value["nonce"]))
 
@@ -65,7 +65,7 @@ def test_pow2_summary_of_anything(packed: bytes) -> None:
 
 
 def equihash_words(key: bytes, item: int) -> list[int]:
-    """The seven 20-bit words of an input."""
+    """Return the seven 20-bit words of an Equihash input."""
     words = proofs._equihash_hash(key, item)
     return [words >> 32 * i + 12 & 0xFFFFF for i in range(proofs.EQUIHASH_WORDS)]
 

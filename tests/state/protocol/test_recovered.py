@@ -1,4 +1,4 @@
-"""Keys that were recovered in advance: the outcome of each signature is the same as without them."""
+"""With keys that were recovered in advance, each signature has the same outcome as without them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +18,7 @@ WIRE = CHAIN.state.wire
 
 
 def negated(signature: bytes) -> bytes:
-    """The other signature of the same key, with the high S."""
+    """Return the equivalent signature with a high S."""
     s = CURVE_ORDER - int.from_bytes(signature[33:], "big")
     return bytes((((signature[0] - 27) ^ 1) + 27,)) + signature[1:33] + s.to_bytes(32, "big")
 
@@ -37,7 +37,7 @@ WAYS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def signed(count: int, memo: str, place: int = 0, change: Callable[[bytes], bytes] = WAYS["good"]) -> SignedTransaction:
-    """A transfer with some signatures, one of them changed."""
+    """Return a transfer with `count` signatures. `change` is applied to the one at index `place`."""
     trx = transfer(CHAIN, memo)
     digest = WIRE.signature_digest(trx)
     signatures = [sign(bytes(31) + bytes((n + 1,)), digest, Canonical.bip_0062) for n in range(count)]
@@ -48,7 +48,7 @@ def signed(count: int, memo: str, place: int = 0, change: Callable[[bytes], byte
 
 
 def block_of(*transactions: SignedTransaction, change: Callable[[bytes], bytes] = WAYS["good"]) -> SignedBlock:
-    """A block with these transactions, without valid references."""
+    """Return a block with these transactions. Its references are not valid."""
     block = SignedBlock(timestamp=1_800_000_000, witness="alice", transactions=transactions)
     WIRE.seal_block(block)
     block.witness_signature = change(sign(SECRET, block.digest, Canonical.bip_0062))
@@ -56,7 +56,7 @@ def block_of(*transactions: SignedTransaction, change: Callable[[bytes], bytes] 
 
 
 def outcomes(block: SignedBlock) -> list[object]:
-    """The keys of each signature of a block by each canonical rule, or the text of the refusal."""
+    """Return the key of each signature of a block under each canonical rule, or the text of the refusal."""
     found: list[object] = []
     for rule in (*Canonical, *reversed(Canonical)):
         reads: list[Callable[[], object]] = [partial(WIRE.block_signer, block, rule)]
@@ -70,7 +70,7 @@ def outcomes(block: SignedBlock) -> list[object]:
 
 
 def with_keys(block: SignedBlock) -> SignedBlock:
-    """The same block with keys recovered in advance."""
+    """Return the same block with keys recovered in advance."""
     made = WIRE.unpack_block(WIRE.pack_block(block))[0]
     keep_keys(made, recover_records(records_of(WIRE, made)))
     return made
@@ -90,7 +90,7 @@ def test_keys_are_stored_if_all_were_recovered() -> None:
     assert block.signer is None
     assert bad.signers is None
     assert none.signers == ()
-    # It was recovered without a rule, and is refused by the one that is in force.
+    # The key was recovered without a canonical rule. The rule that applies refuses the signature.
     assert high.signers is not None
     assert not is_canonical(high.signatures[1], Canonical.bip_0062)
     with pytest.raises(ChainError, match="signature is not canonical"):

@@ -1,4 +1,4 @@
-"""Units of work: limits, kinds, interruptions."""
+"""Work units: limits, kinds of work, and interruptions."""
 
 import contextlib
 
@@ -9,7 +9,7 @@ from state.protocol.work import ADVICE, PAUSE_UNITS, TooMuchWork, Work
 
 
 def spend(work: Work, *spent: tuple[int, str]) -> None:
-    """Spend these units."""
+    """Spend these units, each with its kind."""
     for units, kind in spent:
         work.spend(units, kind)
 

@@ -1,4 +1,4 @@
-"""A chain from a snapshot equals a chain that replayed all blocks: tables, plugins, digest, undo and refusals."""
+"""A chain restored from a snapshot equals a chain that replayed all blocks: tables, plugins, digest, undo and refusals."""
 
 from functools import cache
 from typing import Any
@@ -25,7 +25,7 @@ from tests.helpers.restored import Image, image_of, put
 from tests.helpers.snapshots import snapshot
 
 HOLDERS = (Blogs, Feeds)
-# Each has something of its own: posts with beneficiaries and tags, hardforks one by one, trades, tokens, votes, communities.
+# Each case has a special feature: posts with beneficiaries and tags, single hardforks, trades, tokens, votes, or communities.
 CASES_TRIED = ("post_options", "threads", "market_orders", "smt_tokens", "communities", "reputations", "follows", "natural_hardforks")
 
 
@@ -46,7 +46,7 @@ def packed_blocks(case: str, chain: Chain) -> dict[int, bytes]:
 
 
 def whole(state: State) -> dict[str, Any]:
-    """Everything in a state as text."""
+    """Return the complete contents of a state in comparable form."""
     found: dict[str, Any] = {"digest": state_digest(state), "times": list(state.hardfork_times)}
     return found | {name: snapshot(plugin) for name, plugin in state.plugins.items()}
 
@@ -68,7 +68,7 @@ def test_the_restored_state_is_the_replayed_state(case: str, share: float) -> No
     replayed = player_at(case, len(blocks))
     assert whole(restored.chain.state) == whole(replayed.chain.state)
     assert block_at(restored.chain, 1).id == blocks[0].id
-    # And a snapshot of the one that has gone on from a snapshot.
+    # Also compare a snapshot of the chain that was itself restored from a snapshot.
     again = Player(CASES / case)
     put(again.chain, image_of(restored.chain), packed_blocks(case, again.chain))
     replayed.chain.rewind()
@@ -77,7 +77,7 @@ def test_the_restored_state_is_the_replayed_state(case: str, share: float) -> No
 
 @pytest.mark.parametrize("case", ["threads", "market_orders", "discussions"])
 def test_queries_are_answered_as_by_a_replay(case: str) -> None:
-    """The recorded queries of the last heights have the same replies after a start from a snapshot."""
+    """After a start from a snapshot, the recorded queries of the last blocks have the recorded replies."""
     played = player_at(case, len(blocks_of(case)))
     image = image_of(player_at(case, len(blocks_of(case)) // 2 + 12).chain)
     restored = Player(CASES / case)
@@ -176,7 +176,7 @@ def test_rows_that_clash_leave_the_chain_at_genesis() -> None:
     first, second = image_of(player_at("posts", 50).chain), image_of(player_at("posts", 60).chain)
     chain = Player(CASES / "posts").chain
     before = whole(chain.state)
-    # The tables of one block with the globals of another: each can be read, and together they are no state of this block.
+    # The tables of one block with the global properties of another: each can be decoded, but together they are no state of this block.
     first[1]["state/global_properties"] = second[1]["state/global_properties"]
     with fails(CorruptData):
         put(chain, first, {})
@@ -196,7 +196,7 @@ def test_a_state_that_can_be_undone_is_not_replaced() -> None:
 
 
 def attributes(data: Any, prefix: str = "") -> set[str]:
-    """The names of the attributes of an object of a plugin; of those in HOLDERS, of their attributes."""
+    """Return the attribute names of a plugin's data object. The classes in HOLDERS are replaced by their own attributes."""
     found: set[str] = set()
     for name, value in vars(data).items():
         found |= attributes(value, f"{name}.") if isinstance(value, HOLDERS) else {prefix + name}
@@ -205,7 +205,7 @@ def attributes(data: Any, prefix: str = "") -> set[str]:
 
 @pytest.mark.parametrize("plugin", DECLARED, ids=lambda plugin: plugin.name)
 def test_a_plugin_declares_every_attribute(plugin: Any) -> None:
-    """An attribute that is neither in snapshots nor declared temporary would be lost by a start from a snapshot."""
+    """An attribute that is neither in snapshots nor declared as temporary would be lost when a chain starts from a snapshot."""
     state = Player(CASES / "posts").chain.state
     data = plugin.of(state)
     declared = set(plugin.parts(state, data))

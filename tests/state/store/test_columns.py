@@ -1,4 +1,4 @@
-"""Values as columns of bytes: round trips of any values, and compatible types."""
+"""Values encoded as columns of bytes: round trips of arbitrary values, and compatible types."""
 
 from typing import Any, NamedTuple
 

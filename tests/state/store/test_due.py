@@ -1,4 +1,4 @@
-"""The times of a due index."""
+"""The due times that an index of due rows keeps."""
 
 from state.store import Due, Journal, Row, Table
 from state.store.due import EMPTY_TIMES_MAX

@@ -1,4 +1,6 @@
-"""The sorted entries of an index against a plain list: fast paths at both ends, splits and joins, and the index of positions."""
+"""The sorted entries of an index, compared with a plain list: fast paths at both ends, splits and joins of chunks, and the index of
+positions.
+"""
 
 from bisect import insort
 
@@ -14,7 +16,7 @@ Step = tuple[str, int]
 
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "end", "remove", "front", "place"]), st.integers(0, 60)), max_size=120))
-def test_like_a_sorted_list(steps: list[Step]) -> None:
+def test_entries_behave_like_a_sorted_list(steps: list[Step]) -> None:
     plain: list[tuple[int, ...]] = [(number,) for number in range(0, 60, 3)]
     entries = Entries(plain)
     entries._reset(LOAD)

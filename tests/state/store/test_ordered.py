@@ -1,4 +1,4 @@
-"""Lazy indices that aren't read."""
+"""Lazy indices that are never read, and rows that change during a read."""
 
 from collections.abc import Iterator
 

@@ -28,7 +28,7 @@ THINGS: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
 
 
 def filled(rows: list[dict[str, Any]], removed: int = 0) -> Things:
-    """A table with rows, without the first ones, which were removed."""
+    """Return a table with these rows, of which the first `removed` were removed."""
     things = Things(Journal())
     for fields in rows:
         things.insert(Thing(**fields))
@@ -42,7 +42,7 @@ def written(table: Table[Any]) -> list[str]:
 
 
 def moved(source: SnapshotPart, target: SnapshotPart) -> None:
-    """Copy the content of one part into another, through bytes."""
+    """Serialize one part, and load the bytes into another."""
     left = target.read(source.dump())()
     if left is not None:
         left.finish()
@@ -50,7 +50,7 @@ def moved(source: SnapshotPart, target: SnapshotPart) -> None:
 
 @pytest.fixture(params=[1, 3, 10_000], autouse=True)
 def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Chunks of few rows, as large tables have many."""
+    """The number of rows in a chunk. Small values split the tests' tables into several chunks, like large tables."""
     monkeypatch.setattr(parts_module, "ROWS_PER_CHUNK", request.param)
     size: int = request.param
     return size
@@ -70,7 +70,7 @@ def test_a_table_round_trips(is_deferred: bool, rows: list[dict[str, Any]], befo
     target.check()
 
 
-def test_reading_a_loading_table_finishes_it(chunk: int) -> None:
+def test_reading_a_table_finishes_its_load(chunk: int) -> None:
     source = filled([{"name": str(number)} for number in range(10)])
     target = Things(Journal())
     by_name = TablePart(target, is_deferred=True).read(TablePart(source).dump())()
@@ -114,7 +114,7 @@ def test_rows_that_clash_are_refused() -> None:
         lambda chunks: [*chunks[:2], msgpack.encode((msgpack.encode([1, [1, 0]]), 2, msgpack.decode(chunks[2])[2]))],
         lambda chunks: [*chunks[:2], msgpack.encode((msgpack.encode([1, [0, 1]]), 2, msgpack.encode([])))],
         lambda chunks: [*chunks[:2], msgpack.encode((msgpack.encode([9, []]), 2, b""))],
-        # Equal values need no room, however many there are.
+        # Equal values take no space, regardless of their number.
         lambda chunks: [*chunks[:2], msgpack.encode((msgpack.encode([0, [1, [1]]]), 10**12, b""))],
     ],
 )
@@ -149,7 +149,7 @@ def test_a_dictionary_round_trips_in_order(values: dict[bytes, int]) -> None:
 
 
 def equal(values: bytes) -> bytes:
-    """A column of equal values."""
+    """Return a column in which all values are equal."""
     return msgpack.encode([0, Raw(msgpack.encode([1, Raw(values)]))])
 
 

@@ -1,4 +1,4 @@
-"""The store beyond the random runs of test_store_model: errors, failed writes, iterators and nested sessions."""
+"""The store in cases that the random runs of test_store_model don't cover: errors, failed writes, iterators and nested sessions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,7 +39,7 @@ class Orders(Table[Order]):
 
 
 def filled(journal: Journal) -> Orders:
-    """Five orders: ids 0 to 4, prices 10, 20, 30, 40, 50."""
+    """Return a table with five orders: ids 0 to 4, prices 10, 20, 30, 40, 50."""
     orders = Orders(journal)
     for n, seller in enumerate(["bob", "alice", "bob", "carol", "alice"]):
         orders.insert(Order(seller, n + 100, price=(n + 1) * 10, amount=n % 3))
@@ -48,7 +48,7 @@ def filled(journal: Journal) -> Orders:
 
 
 def content(orders: Orders) -> object:
-    """All readable content of a table."""
+    """Return the readable content of a table."""
     indices = (
         orders.by_seller,
         orders.by_price,
@@ -176,7 +176,7 @@ WRONG: list[Callable[[Orders], object]] = [
     lambda orders: orders.insert(Order("zoe", 7, amount=None)),  # type: ignore[arg-type]
     lambda orders: orders.insert(Order("zoe", 7, note=[])),
     lambda orders: orders.modify(orders.find(1), note=[]),
-    # The last index to be moved refuses the row: a time with other rows, a new one, the old one.
+    # The last index to be updated refuses the row, whose other key is shared with other rows, new, or unchanged.
     lambda orders: orders.modify(orders.find(1), amount=0, note="other", seller=None),
     lambda orders: orders.modify(orders.find(1), amount=9, note="other", seller=None),
     lambda orders: orders.modify(orders.find(1), amount=1, note="", seller=None),
@@ -185,7 +185,7 @@ WRONG: list[Callable[[Orders], object]] = [
 
 @pytest.mark.parametrize("write", WRONG)
 def test_a_write_that_fails_changes_nothing(write: Callable[[Orders], object]) -> None:
-    """An unknown field, or a value that can't be compared, hashed or negated."""
+    """The write fails because of an unknown field, or a value that can't be compared, hashed or negated."""
     journal = Journal()
     orders = filled(journal)
     before, mark = content(orders), journal.position()
@@ -267,7 +267,7 @@ def test_an_iterator_survives_changes_of_other_fields() -> None:
 
 
 def test_sessions_nest() -> None:
-    """A failed inner session is undone without the outer one."""
+    """A failed inner session is undone without affecting the outer one."""
     journal = Journal()
     orders = filled(journal)
 

@@ -1,4 +1,4 @@
-"""The store against a plain model: random writes, undos and commits, with a comparison after each step."""
+"""The store compared with a plain model: random writes, undos and commits, with a comparison after each step."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ class Things(Table[Thing]):
     live_lazily = Ordered("group", where=(bool, "live"), lazy=True)
 
 
-# The same orders as functions: the key of a plain row, or None if the index excludes it.
+# The orders of the indices as functions that return the key of a plain row, or None if the index excludes the row.
 ORDERS: dict[str, Any] = {
     "by_rank": lambda t: (-t["rank"], t["group"], t["name"]),
     "by_group": lambda t: (t["group"], -t["weight"], t["id"]),
@@ -58,7 +58,7 @@ CHANGES = st.fixed_dictionaries(
 
 
 class Model:
-    """The content of a table and its lists as plain values."""
+    """A model of a table and its lists, with plain values."""
 
     def __init__(self) -> None:
         self.rows: dict[int, dict[str, Any]] = {}
@@ -73,17 +73,19 @@ class Model:
         return other
 
     def clashes(self, new: dict[str, Any]) -> bool:
-        """Whether another row has a key that must be unique."""
+        """Whether another row already has a key that must be unique."""
         others = [row for row in self.rows.values() if row["id"] != new["id"]]
         return any(all(row[f] == new[f] for f in key) for key in (("name", "rank"), ("rank", "group", "name")) for row in others)
 
     def order(self, index: str) -> list[tuple[tuple[Any, ...], int]]:
-        """Keys and ids in the order of an index."""
+        """Return the keys and ids in the order of an index."""
         return sorted((key, row["id"]) for row in self.rows.values() if (key := ORDERS[index](row)) is not None)
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Writes to the store and to the model. `positions` can be undone to; each has its model."""
+    """Applies the same writes to the store and to the model. `positions` lists the journal positions that can be restored, each with its
+    model.
+    """
 
     @initialize(count=st.integers(0, 12))
     def start(self, count: int) -> None:
@@ -196,7 +198,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(index=st.sampled_from(sorted(ORDERS)))
     def read(self, index: str) -> None:
-        """Read whole orders only sometimes, so that lazy indices also stay unread."""
+        """Read a complete index. This happens only sometimes, so that lazy indices also remain unread for a while."""
         expected = [self.objects[row_id] for _, row_id in self.model.order(index)]
         found = getattr(self.things, index)
         assert list(found) == expected

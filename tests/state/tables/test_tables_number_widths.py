@@ -1,7 +1,7 @@
-"""Every number that rows keep, with its width in the reference, and what happens when a rule takes it over an edge of that.
+"""Every number in a row, with its width in the reference, and the effect when a rule exceeds the limits of that width.
 
-`NUMBERS` declares each number that rules count or add up: how wide the reference holds it, and either a walk over its edges
-through the rule itself, or why no chain gets there. `GIVEN` declares the rest: what is taken as it comes, from an operation, the
+`NUMBERS` declares each number that rules count or sum: its width in the reference, and either a test that reaches its limits through the
+rule itself, or the reason why no chain reaches them. `GIVEN` declares all other numbers, which are copied unchanged from an operation, the
 clock, a hardfork or a witness. A row with a number in neither fails the first test.
 """
 
@@ -87,7 +87,7 @@ from tests.helpers.number_walks import (
     wrapping,
 )
 
-# Numbers of 16 bits and more that one event raises by one: no chain sees so many events.
+# Numbers of more than 16 bits that each event increases by one. No chain has so many events.
 EVENTS = "one for each of 2^31 events and more: longer than any chain lasts"
 ONE_EACH = "as many as there are rows, of which the rules allow few: "
 HALVED = "given, and only ever lowered, down to zero"
@@ -108,7 +108,7 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
         "share",
         both(
             of_account("savings_balance", lambda s, a, n: balances.adjust_savings_balance(s, a, n, COIN)),
-            # The effect allows negative savings before hardfork 20 only; operations check them in any case.
+            # The effect allows negative savings only before hardfork 20. Operations check the balance in any case.
             of_account("savings_balance", lambda s, a, n: balances.adjust_savings_balance(s, a, n, COIN), hardfork=19, below=True),
         ),
     ),
@@ -153,7 +153,7 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
     (Account, "withdraw_routes"): ("uint16", ONE_EACH + "10"),
     (Account, "curation_rewards"): ("share", paid("curation_rewards", on_author=True, total_vote_weight=1)),
     (Account, "posting_rewards"): ("share", paid("posting_rewards", on_author=True)),
-    # witness_vote_weight, their checked sum with vesting_shares, is a part of total_vesting_shares.
+    # The sum of witness_vote_weight, their checked sum with vesting_shares, is at most total_vesting_shares.
     (Account, "proxied_vsf_votes"): ("share", both(checked(proxied), checked(proxied, below=True))),
     (Account, "witnesses_voted_for"): (
         "uint16",
@@ -181,7 +181,7 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
         both(
             wrapping(vote_weight, 0, 2**64 - 1),
             wrapping(added_weight, 2**64 - 1, 0),
-            # The vote has 51/10000 of the VESTS as rshares, which count a million times: just below 2^63, and just above.
+            # The vote has 51/10000 of the VESTS as rshares, which are multiplied by a million: just below 2^63, and just above.
             wrapping(early_weight, 1_808_504_320_951_000, (2**64 - 1) * EARLY_SHARES // (EARLY_SHARES + 4 * 10**12), hardfork=0),
             wrapping(early_weight, 1_808_504_320_952_000, 0, hardfork=0),
         ),
@@ -304,7 +304,7 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
     (Witness, "virtual_position"): ("uint128", wrapping(position, 2**128 - 1, 0)),
     (Witness, "virtual_scheduled_time"): (
         "uint128",
-        # That votes of 2^63-1 and one more are undefined in the reference is left at that.
+        # Votes of 2^63-1 and one more are undefined behaviour in the reference, so they are not tested.
         both(wrapping(lap_end, 5, 4, hardfork=3), wrapping(lap_end, 5, 2**128 - 1, hardfork=4)),
     ),
     (Witness, "total_missed"): ("uint32", wrapping(missed, 2**32 - 1, 0)),
@@ -337,8 +337,9 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
     (state.chain.soft_rules.CustomCount, "count"): ("uint32", ONE_EACH + "5"),
 }
 
-# What is taken as it comes. Times are uint32 seconds there. Sums with the head's time would wrap in the year 2106, which no chain has
-# reached; sums with a time that a user chooses do wrap: test_proposals (the day after the end), test_tokens (the end of emissions).
+# Numbers that are copied unchanged. The reference stores times as uint32 seconds. Sums with the head block's time would wrap in the year
+# 2106, which no chain has reached. Sums with a time that a user chooses do wrap: test_proposals (the day after the end), test_tokens (the
+# end of emissions).
 GIVEN: dict[str, str] = {
     "times": """
         last_account_update created last_account_recovery voting_mana_time downvote_mana_time sbd_seconds_last_update
@@ -370,14 +371,14 @@ GIVEN: dict[str, str] = {
         average_block_size current_reserve_ratio max_virtual_bandwidth
     """,
 }
-# Rows that the reference doesn't have: the social index, and what is made of other rows.
+# Rows that the reference doesn't have: the social index, and rows derived from other rows.
 OURS = {market_history.BucketVolume, tags_view.TagEntry, tags_view.TagStats} | {
     cls for cls in vars(communities_rows).values() if isinstance(cls, type) and issubclass(cls, Row)
 }
 
 
 def rows(cls: type[Row] = Row) -> Iterable[type[Row]]:
-    """All classes of rows in state/."""
+    """Yield all row classes in state/."""
     for row in cls.__subclasses__():
         if row.__module__.startswith("state."):
             yield row

@@ -1,4 +1,4 @@
-"""Accounts of `bridge`: profiles, relations, lists to follow."""
+"""Account methods of the `bridge` group: profiles, relations between accounts, and lists to follow."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Arguments of `bridge`: refusals, defaults, nulls and positions, against tests/vectors/social.json."""
+"""Arguments of the `bridge` methods, compared with tests/vectors/social.json: refusals, defaults, nulls and positional arguments."""
 
 import re
 from collections.abc import Callable

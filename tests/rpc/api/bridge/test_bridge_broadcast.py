@@ -1,4 +1,6 @@
-"""The social index on a chain: the scenario's operations signed and broadcast, the recorded case `communities`, and undoing."""
+"""Tests the social index on a real chain: broadcasts the signed operations of the scenario, replays the recorded case `communities`, and
+undoes blocks.
+"""
 
 import json
 from typing import Any
@@ -28,7 +30,7 @@ PRINTING_BLOCKS = 60  # No more SBD can be destroyed than blocks have printed.
 STEPS = SOCIAL["scenario"]["steps"]
 CALLS = SOCIAL["scenario"]["calls"]
 POSTS = SOCIAL["scenario"]["posts"]
-# What a post is told to be that neither rshares nor reputations decide.
+# Fields of a post that depend on neither rshares nor reputations.
 STEADY = (
     *("author", "permlink", "category", "title", "body", "json_metadata", "depth", "children", "promoted", "replies", "beneficiaries"),
     *("max_accepted_payout", "percent_coin_dollars", "url", "parent_author", "parent_permlink"),
@@ -37,7 +39,7 @@ STEADY = (
 
 
 class Broadcaster:
-    """A chain `dev` to which the scenario's operations are broadcast, one per block."""
+    """A dev chain to which the scenario's operations are broadcast, one per block."""
 
     def __init__(self) -> None:
         self.api = ApiChain("dev", (*PLUGINS, "debug_node"))
@@ -45,17 +47,17 @@ class Broadcaster:
         self.posted: set[str] = set()
 
     def broadcast(self, operation: Operation, key: bytes) -> None:
-        """Sign, send, and make the next block."""
+        """Sign and broadcast an operation, and make the next block."""
         trx = self.api.transaction(operation, signers=(key,))
         self.api.call("condenser_api.broadcast_transaction", self.api.wire.transaction_to_json(trx, legacy=True))
         self.api.generate()
 
     def key(self, name: str, role: str = "posting") -> bytes:
-        """The key of an account: of genesis, or created here."""
+        """Return the private key of a genesis account or of an account that `create` has made."""
         return secret(name) if name.startswith("coin-") else derive_secret(name, role, "dev")
 
     def step(self, step: dict[str, Any]) -> None:
-        """One step of the scenario; votes and payouts, and accounts that exist, are left out."""
+        """Apply a step of the scenario. Votes, payouts and accounts that already exist are skipped."""
         op = step.get("op", {})
         match step["type"]:
             case "account" if step["name"].startswith("coin-"):
@@ -76,7 +78,7 @@ class Broadcaster:
                 self.broadcast(CustomJson(id=op["id"], json=op["json"], **names), self.key(op["required_posting_auths"][0]))
 
     def create(self, name: str) -> None:
-        """Create an account whose keys come from its name."""
+        """Create an account whose keys are derived from its name."""
         authority = key_authority(public_key(secret(name)))
         fee = Asset(self.api.state.schedule.median_props.account_creation_fee, COIN)
         operation = AccountCreate(fee, "alice", name, authority, authority, authority, public_key(secret(name)))
@@ -92,7 +94,7 @@ def api() -> ApiChain:
 
 
 def ask(api: ApiChain, method: str, params: dict[str, Any]) -> Any:
-    """The result of a call, or the text of its refusal."""
+    """Return the result of a call, or the text of its refusal."""
     try:
         return api.call(method, **params)
     except Refusal as error:
@@ -100,7 +102,6 @@ def ask(api: ApiChain, method: str, params: dict[str, Any]) -> Any:
 
 
 def name_of(post: dict[str, Any]) -> str:
-    """The name of a post."""
     return f"{post['author']}/{post['permlink']}"
 
 
@@ -124,7 +125,7 @@ def test_a_deleted_post_is_not_listed(api: ApiChain) -> None:
 
 
 def test_refused_and_failed_custom_operations(api: ApiChain) -> None:
-    """A repeated reblog is refused; a failed community operation is in a block, and its author is notified."""
+    """A repeated reblog is refused. A failed community operation is included in a block, and its author receives a notification."""
     broadcaster = Broadcaster.__new__(Broadcaster)
     broadcaster.api = api
     again = json.dumps(["reblog", {"account": "bob", "author": "frank", "permlink": "photo"}])
@@ -141,7 +142,9 @@ def test_refused_and_failed_custom_operations(api: ApiChain) -> None:
 
 
 def test_a_popped_block_can_be_pushed_again() -> None:
-    """Answers reflect the head, whatever was asked before."""
+    """After each step, popping and pushing the head block changes the replies exactly as the block did, even though they were read in
+    between.
+    """
     broadcaster = Broadcaster()
     api, asked = broadcaster.api, [call for call in CALLS if "<id>" not in call["params"].values()]
     for step in STEPS:
@@ -176,7 +179,7 @@ def case() -> Player:
 
 
 def asked(player: Player, method: str, **params: Any) -> Any:
-    """The result of a call on the case's chain, which is spelled as the reference's."""
+    """Call a `bridge` method on the chain of the case, which uses the reference's symbols and names."""
     return player.ask({"method": f"bridge.{method}", "params": params})["result"]
 
 
@@ -227,7 +230,7 @@ def test_posts_of_the_case(case: Player) -> None:
 
 
 def test_the_unread_count_matches_the_notifications(api: ApiChain) -> None:
-    """Also of a community, which is notified of all its events."""
+    """The count is right even for a community account, which is notified of all its events."""
     names = [account.name for account in api.state.accounts]
     for name in names:
         notifications = api.call("bridge.account_notifications", account=name)

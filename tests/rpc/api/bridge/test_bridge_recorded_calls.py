@@ -1,4 +1,4 @@
-"""The scenario of tests/vectors/social.json: steps as facts and events, and calls with their recorded answers."""
+"""Applies the steps of the scenario in tests/vectors/social.json, and compares the replies to its calls with the recorded ones."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def world() -> SocialScenario:
 
 
 def check_post(post: dict[str, Any], reblogged_by: list[str] | None) -> None:
-    """Compare a post with the recorded one: specified members, and no others than recorded."""
+    """Assert that a post has exactly the recorded fields and values."""
     expected = POSTS[f"{post['author']}/{post['permlink']}"]
     extras = dict(expected["extras"])
     wanted = {**expected["specification"]}
@@ -31,24 +31,24 @@ def check_post(post: dict[str, Any], reblogged_by: list[str] | None) -> None:
 
 
 def check_rows(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
-    """Notifications: ids fall; mentions of one post have no order."""
+    """Assert that notifications have descending ids and the recorded values."""
     ids = [row.pop("id") for row in found]
     assert ids == sorted(set(ids), reverse=True)
     assert found == expected
 
 
 def without(value: Any, names: tuple[str, ...]) -> Any:
-    """A record without some of its members."""
+    """Return a record without the named fields. Any other value is returned unchanged."""
     return {name: member for name, member in value.items() if name not in names} if isinstance(value, dict) else value
 
 
 def record(expected: dict[str, Any]) -> dict[str, Any]:
-    """A recorded community as one object."""
+    """Return the recorded fields of a community in one dict."""
     return dict(expected["specification"] | expected["extras"])
 
 
 def check(call: dict[str, Any], result: Any) -> None:
-    """The result of a call is the recorded one."""
+    """Assert that the result of a call equals the recorded one."""
     method = call["method"].removeprefix("bridge.")
     if "expected_refs" in call:
         assert [f"{post['author']}/{post['permlink']}" for post in result] == call["expected_refs"]

@@ -1,4 +1,4 @@
-"""Communities of `bridge`: pages of roles, titles and subscribers, queries, topics."""
+"""Community methods of the `bridge` group: pages of roles, titles and subscribers, search queries, and topics."""
 
 from typing import Any
 

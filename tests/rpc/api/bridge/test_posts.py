@@ -1,4 +1,6 @@
-"""Posts of `bridge`: ranked lists against a plain sort, pages that fit together, discussions, blogs and feeds, unknown posts."""
+"""Post methods of the `bridge` group: ranked lists compared with a simple sort, consecutive pages, discussions, blogs and feeds, and
+unknown posts.
+"""
 
 import random
 from typing import Any
@@ -27,15 +29,15 @@ def world() -> SocialScenario:
 
 
 class Steps(GivenChain):
-    """A chain with payouts in steps, so that nearly equal earnings are equal payouts."""
+    """A test chain that rounds payouts, so that similar earnings give equal payouts."""
 
     def worth(self, state: State) -> Worth:
-        """A third, cut."""
+        """Return a function that divides earnings by three and rounds down."""
         return lambda earning: earning // 3
 
 
 def crowd(seed: int) -> SocialScenario:
-    """Many posts and replies with some votes, muted ones, promoted ones, and one author of bad reputation."""
+    """Return a scenario with many posts and replies. Some have votes, are muted or promoted, and one author has a bad reputation."""
     chance, world = random.Random(seed), SocialScenario()
     world.facts = world.social.facts = Steps()
     world.at("2020-01-01T00:00:00")
@@ -67,13 +69,13 @@ def crowd(seed: int) -> SocialScenario:
 
 
 def tags_of(world: SocialScenario) -> dict[int, set[str]]:
-    """The tags of each post, its category among them."""
+    """Return the tags of each post, including its category, by the post's id."""
     posts = [(row, world.call("get_post", author=row.author, permlink=row.permlink)) for row in world.state.comments]
     return {row.id: {row.category, *post["json_metadata"].get("tags", [])} for row, post in posts}
 
 
 def expected(world: SocialScenario, sort: str, tag: str, tags_of: dict[int, set[str]]) -> list[str]:
-    """The list by the tables of social.md §3.3, sorted plainly."""
+    """Return the expected list, computed by a simple sort from the tables of social.md §3.3."""
     of_community, now = tag in (COMMUNITY, "all"), world.state.head_time
     found = []
     for row in world.state.comments:
@@ -197,7 +199,7 @@ def test_blogs_and_feeds_continue_after_their_start(world: SocialScenario) -> No
 
 
 def test_unused_tags_are_not_cached() -> None:
-    """Until a post uses them."""
+    """A tag gets a cached list only once a post uses it."""
     world = SocialScenario()
     world.at(NOW)
     world.account("ann")
@@ -213,7 +215,7 @@ def test_unused_tags_are_not_cached() -> None:
 
 
 def test_a_feed_reads_the_reblogs_of_a_post_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many brought it there."""
+    """A feed reads the reblogs of a post only once, even if several followed accounts have reblogged it."""
     looked: list[int] = []
     feed_entry = social_posts_lists.feed_entry
 

@@ -1,4 +1,4 @@
-"""dev_api in this process: the effect of each method, and refusals."""
+"""The methods of dev_api, called in this process: the effect of each method, and its refusals."""
 
 import os
 from pathlib import Path
@@ -23,7 +23,7 @@ KEY = "TST6LLegbAgLAy28EHrffBVuANFWcFgmqRMW13wBmTExqFE9SCkg4"
 
 @pytest.fixture
 def api() -> ApiChain:
-    """A chain dev as a node starts it."""
+    """A dev chain in the state in which a node starts it."""
     api = ApiChain("dev")
     api.now = 1_800_000_000
     api.call("dev_api.reset")
@@ -325,13 +325,13 @@ def test_a_dump_replaces_only_dumps(api: ApiChain, tmp_path: Path) -> None:
     assert {name: (tmp_path / name).lstat().st_mtime_ns for name in before} == {name: each.st_mtime_ns for name, each in before.items()}
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(before)
     api.call("dev_api.dump", path=str(tmp_path / "dump"))
-    # What a dump that was cut short has left.
+    # An interrupted dump leaves this file behind.
     (tmp_path / "dump.new").write_bytes(b"")
     api.call("dev_api.dump", path=str(tmp_path / "dump"))
 
 
 def test_an_undone_account_can_be_impersonated(api: ApiChain, tmp_path: Path) -> None:
-    """Reverting to a snapshot with an impersonated account that didn't exist."""
+    """Reverting to a dev snapshot, or loading a dump, works although an impersonated account didn't exist then."""
     api.call("dev_api.impersonate", everyone=True)
     creation = {"fee": "0.000 COIN", "creator": "alice", "new_account_name": "newcomer"}
     nobody = {"weight_threshold": 1, "account_auths": [], "key_auths": []}

@@ -1,4 +1,4 @@
-"""dev_api.explain_transaction predicts the outcome of a broadcast, and list_refused lists refusals."""
+"""dev_api.explain_transaction predicts the outcome of a broadcast, and list_refused lists the latest refusals."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ from tests.rpc.explain.world import PUSH, TRANSFER, World, secret, signed
 
 @pytest.fixture
 def world() -> World:
-    """A chain on which something has happened."""
+    """A dev chain with accounts, posts and orders."""
     return World()
 
 
@@ -29,7 +29,7 @@ def test_a_transaction_that_would_be_accepted(world: World) -> None:
     assert [explained[name] for name in ("rule", "why", "what_to_do", "message")] == [None] * 4
     assert (explained["values"], explained["id"], explained["size"]) == ({}, trx.id.hex(), trx.size)
     assert explained["digest"] == world.wire.signature_digest(trx).hex()
-    # It was not broadcast: it can be.
+    # Explaining doesn't broadcast the transaction, so it can still be broadcast.
     assert world.call(PUSH, world.wire.transaction_to_json(trx, legacy=True)) == {}
 
 
@@ -106,7 +106,7 @@ def test_explain_and_list_are_local_only(world: World, method: str) -> None:
 
 
 def test_each_broadcast_method_explains(world: World) -> None:
-    """Also the waiting ones, and the age of the head."""
+    """The methods that wait for a block explain refusals too, and so does a refusal because of the head block's age."""
     trx = signed(TRANSFER, by=(("bob", "active"),))(world)
     for method in (
         PUSH,

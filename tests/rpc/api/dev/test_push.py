@@ -1,4 +1,4 @@
-"""dev_api.subscribe and unsubscribe: kinds, filters, refusals, and the required WebSocket and local rights."""
+"""dev_api.subscribe and unsubscribe: kinds, filters and refusals. They require a WebSocket and local rights."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from tests.helpers.push import PushClients, notices
 
 @pytest.fixture
 def world() -> PushClients:
-    """A chain with a block."""
+    """A chain with one block."""
     made = PushClients()
     made.make(1)
     return made

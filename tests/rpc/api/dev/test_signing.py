@@ -1,4 +1,6 @@
-"""Transactions that the node signs itself are signed with the keys that suffice and with none more, and refused as any others."""
+"""Transactions that the node signs itself: the node uses a minimal sufficient set of keys, and the chain refuses these transactions like
+any others.
+"""
 
 import json
 from typing import Any
@@ -16,7 +18,7 @@ VOTE = ["vote", {"voter": "alice", "author": "bob", "permlink": "p", "weight": 1
 
 @pytest.fixture
 def api() -> ApiChain:
-    """The chain dev with manual blocks."""
+    """A dev chain with 25 blocks, which makes more blocks only on request."""
     api = ApiChain("dev")
     api.generate(25)
     return api
@@ -27,7 +29,7 @@ def broadcast(api: ApiChain, *operations: Any, keys: tuple[str, ...] = ()) -> An
 
 
 def signers(api: ApiChain) -> list[bytes]:
-    """The keys that have signed the last transaction."""
+    """Return the public keys that signed the last transaction."""
     return sorted(api.wire.signers(api.chain.pending[-1], Canonical.bip_0062))
 
 
@@ -36,7 +38,7 @@ def key(name: str, role: str) -> bytes:
 
 
 def give(api: ApiChain, name: str, **authorities: Authority) -> None:
-    """Give an account other authorities."""
+    """Replace authorities of an account."""
     api.state.account_authorities.modify(api.state.authority(name), **authorities)
 
 
@@ -90,7 +92,7 @@ def test_equal_operations_are_two_transactions(api: ApiChain) -> None:
 
 
 def test_a_transaction_refers_to_an_irreversible_block_and_lasts(api: ApiChain) -> None:
-    """So that it stays valid when the last blocks are undone."""
+    """The reference to an irreversible block keeps the transaction valid even if the last blocks are undone."""
     broadcast(api, TRANSFER)
     trx = api.chain.pending[0]
     assert trx.ref_block_num == api.state.props.last_irreversible_block_num > 0
@@ -103,7 +105,7 @@ def test_at_the_genesis_there_is_no_block_to_refer_to() -> None:
     assert api.chain.pending[0].ref_block_num == 0
 
 
-def test_posting_and_owner_need_their_own_roles(api: ApiChain) -> None:
+def test_operations_are_signed_with_the_key_of_their_role(api: ApiChain) -> None:
     broadcast(api, comment("bob"))
     assert signers(api) == [key("bob", "posting")]
     api.generate()
@@ -118,7 +120,7 @@ def test_several_accounts_sign_one_transaction(api: ApiChain) -> None:
     assert signers(api) == sorted([key("alice", "active"), key("bob", "active")])
 
 
-def test_a_higher_role_signs_where_the_key_of_the_lower_one_isnt_known(api: ApiChain) -> None:
+def test_higher_role_signs_if_the_lower_key_is_unknown(api: ApiChain) -> None:
     give(api, "alice", posting=key_authority(public_key(secret("elsewhere"))))
     broadcast(api, comment("alice"))
     (signer,) = signers(api)
@@ -126,7 +128,7 @@ def test_a_higher_role_signs_where_the_key_of_the_lower_one_isnt_known(api: ApiC
 
 
 def test_only_necessary_keys_sign(api: ApiChain) -> None:
-    """bob's weight is enough; erin, whose key is tried first, is not needed."""
+    """bob's key alone reaches the threshold, so erin's key, which is tried first, doesn't sign."""
     members = sorted([(key("bob", "active"), 2), (key("erin", "active"), 1)])
     give(api, "alice", active=Authority(2, (), tuple(members)))
     broadcast(api, TRANSFER)

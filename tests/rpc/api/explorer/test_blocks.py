@@ -1,4 +1,4 @@
-"""explorer_api.subscribe_blocks: any client of a WebSocket is notified of new and undone blocks."""
+"""explorer_api.subscribe_blocks notifies any WebSocket client, including remote ones, of new and undone blocks."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from tests.helpers.push import PushClients, notices
 
 
 def ask_as_a_stranger(world: PushClients, session: Session | None) -> Any:
-    """The answer to a subscription without local rights."""
+    """Return the reply to a subscription by a remote client, which has no local rights."""
     body = b'{"jsonrpc":"2.0","id":1,"method":"explorer_api.subscribe_blocks"}'
     reply = world.service.answer(body, Caller("192.0.2.1", "this is for programs on the machine of the node only", session))
     assert isinstance(reply, bytes)

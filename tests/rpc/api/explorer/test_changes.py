@@ -1,4 +1,4 @@
-"""The changes of a block."""
+"""explorer_api.get_changes: the state changes that a block made."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_a_transfer_with_the_values_before_and_after_it(api: ApiChain) -> None:
     push(api, Transfer("alice", "bob", Asset(5_000, COIN), ""))
     api.generate()
     number = api.state.props.head_block_number
-    # What comes later, in blocks and in transactions that wait, is not this block's.
+    # Later blocks and pending transactions don't affect the changes of this block.
     push(api, Transfer("alice", "bob", Asset(7_000, COIN), ""))
     api.generate()
     push(api, Transfer("alice", "bob", Asset(11_000, COIN), ""))
@@ -123,5 +123,5 @@ def test_rows_fields_and_records_are_bounded(api: ApiChain, monkeypatch: pytest.
 
 
 def test_records_declare_fields_of_their_rows() -> None:
-    """Each record that is named for a class of rows gives kinds to some of its fields."""
+    """Each record that RECORDS assigns to a row class declares the kind of at least one field of that row."""
     assert [cls.__name__ for cls in RECORDS if not kinds_of(cls)] == []

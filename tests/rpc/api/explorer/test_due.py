@@ -1,4 +1,4 @@
-"""Due items, compared with other methods and with what the chain then does."""
+"""explorer_api.list_due, compared with other methods and with the chain's behaviour at the due time."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ START = 1_800_000_000
 
 @pytest.fixture
 def api() -> ApiChain:
-    """A chain dev on which something of nearly each kind waits."""
+    """A dev chain with due items of almost every kind."""
     api = ApiChain("dev")
     api.now = START
     api.call("dev_api.reset")
@@ -31,12 +31,11 @@ def api() -> ApiChain:
 
 
 def send(api: ApiChain, name: str, **fields: Any) -> None:
-    """Broadcast an operation with the node's keys."""
+    """Broadcast an operation that the node signs."""
     api.call("dev_api.broadcast_operations", operations=[[name, fields]])
 
 
 def due(api: ApiChain, **arguments: Any) -> list[dict[str, Any]]:
-    """The due items."""
     found: list[dict[str, Any]] = api.call("explorer_api.list_due", **arguments)
     return found
 
@@ -98,7 +97,7 @@ def test_each_kind_is_documented(api: ApiChain) -> None:
 
 
 def balance(api: ApiChain) -> int:
-    """The liquid COIN of carol."""
+    """Return carol's liquid COIN balance."""
     return int(api.call("database_api.find_accounts", accounts=["carol"])["accounts"][0]["balance"]["amount"])
 
 

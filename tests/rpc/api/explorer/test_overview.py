@@ -1,4 +1,4 @@
-"""The overview of a chain."""
+"""The explorer's overview of a chain."""
 
 import pytest
 

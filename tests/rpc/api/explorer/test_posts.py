@@ -1,4 +1,4 @@
-"""Lists of posts for pages: the same posts as the lists of other methods, part by part."""
+"""Lists of posts for explorer pages. Read page by page, they contain the same posts as the lists of other methods."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ FIRST = 1_606_780_800
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Five posts, most of them with votes, and a reply."""
+    """A chain with five posts, most of them with votes, and a reply."""
     api = social_site()
     for i, author in enumerate(("alice", "bob", "carol", "dave", "alice")):
         move_to(api.state, FIRST + 600 * i)
@@ -35,7 +35,7 @@ def api() -> ApiChain:
 
 
 def pages(api: ApiChain, method: str, limit: int, **named: Any) -> list[dict[str, Any]]:
-    """All posts of a list, asked for part by part."""
+    """Return all posts of a list, requested page by page with at most `limit` posts each."""
     found: list[dict[str, Any]] = []
     for _ in range(20):
         start = {"start_author": found[-1]["author"], "start_permlink": found[-1]["permlink"]} if found else {}
@@ -83,7 +83,7 @@ def test_a_paid_post_shows_what_was_paid(api: ApiChain) -> None:
 
 
 def ask(world: SocialScenario, **params: Any) -> dict[str, Any]:
-    """The reply of a service with this method alone."""
+    """Return the reply to explorer_api.list_community_posts from a service that has only this method."""
     method = "explorer_api.list_community_posts"
     service = Service(watched([METHODS[method]]), wire=world.state.wire, state=world.state)
     answer = service.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode())

@@ -1,4 +1,4 @@
-"""Supplies over time, as pages are given them."""
+"""The history of supplies, as the explorer requests it."""
 
 from tests.helpers.api import ApiChain
 

@@ -1,4 +1,4 @@
-"""A transaction by its id."""
+"""The explorer's view of a transaction, requested by id."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_a_transaction_is_found_while_pending_and_in_a_block(plugins: tuple[str,
     assert api.call(METHOD, id="00" * 20) is None
 
 
-def test_an_irreversible_one() -> None:
+def test_irreversible_transaction() -> None:
     api = site_with("account_history")
     trx = paid(api)
     api.generate(30)
@@ -90,7 +90,7 @@ def test_signers_and_their_present_authority() -> None:
     assert signer["key"] == key
     assert {"account": "alice", "role": "active"} in signer["belongs_to"]
     assert found["required"] == [{"account": "alice", "role": "active", "threshold": 1, "reached": 1, "met_by": "active"}]
-    # The active key is another one now; the owner key still suffices.
+    # The active key has changed in the meantime. The owner key is still sufficient.
     row = api.state.authority("alice")
     api.state.account_authorities.modify(row, active=key_authority(public_key(secret("new"))))
     assert api.call(METHOD, id=trx.id.hex())["required"][0] | {"threshold": 0} == {

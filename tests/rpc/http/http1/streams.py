@@ -1,4 +1,4 @@
-"""Streams of bytes as clients send them, good and damaged, cut into pieces, out of a generator of random numbers."""
+"""Generates random byte streams of HTTP/1.1 clients, valid and damaged, split into chunks."""
 
 from itertools import pairwise
 from random import Random
@@ -56,7 +56,7 @@ GARBAGE = (
 
 
 def stream(random: Random) -> list[bytes]:
-    """Return the pieces in which some requests arrive, of which one or two may be damaged."""
+    """Return the chunks of a stream with a few requests, some of which may be invalid or damaged."""
     count = random.choice((1, 1, 2, 3, 5))
     requests = [request(random, damages=random.choice((0, 0, 1, 1, 2))) for _ in range(count)]
     if random.random() < 0.1:
@@ -68,7 +68,7 @@ def stream(random: Random) -> list[bytes]:
 
 
 def request(random: Random, damages: int) -> bytes:
-    """Return a request with a number of deviations from what clients send."""
+    """Return a request with `damages` random deviations from a normal one."""
     method, target, version, host = b"POST", b"/", b"HTTP/1.1", random.choice(HOSTS[:2])
     body = random.choice(BODIES)
     headers = [random.choice(HEADERS[:5]) for _ in range(random.choice((0, 1, 1, 2)))]
@@ -103,7 +103,7 @@ def request(random: Random, damages: int) -> bytes:
 
 
 def _damaged(random: Random, data: bytes) -> bytes:
-    """Return bytes with some of them changed, missing or repeated."""
+    """Return the bytes with a few of them changed, inserted, removed or repeated."""
     out = bytearray(data)
     for _ in range(random.choice((1, 1, 2, 4))):
         at = random.randrange(len(out) + 1)
@@ -120,7 +120,7 @@ def _damaged(random: Random, data: bytes) -> bytes:
 
 
 def cut(random: Random, data: bytes) -> list[bytes]:
-    """Return bytes in pieces: in one, in a few, or bytes by themselves."""
+    """Split bytes into chunks: one, a few at random positions, or single bytes in the middle."""
     how = random.random()
     if how < 0.3 or not data:
         return [data]

@@ -1,4 +1,4 @@
-"""The fast path answers calls in the connection's task and in order, and hands everything else over to hypercorn."""
+"""The fast path answers calls in order and within the connection's task. It hands every other request to hypercorn."""
 
 import json
 from collections.abc import AsyncIterator
@@ -18,18 +18,18 @@ WAIT = b'{"jsonrpc":"2.0","method":"a_api.wait","id":"w"}'
 
 
 def call(body: bytes = PING, *headers: bytes) -> bytes:
-    """Return a call."""
+    """Return the request for a call."""
     return b"\r\n".join([b"POST / HTTP/1.1", b"Host: x", *headers, b"Content-Length: %d" % len(body), b"", b""]) + body
 
 
 class Client:
-    """A connection, and what has arrived on it."""
+    """A client connection with the bytes received so far."""
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self.stream, self._waiting = stream, b""
 
     async def answer(self) -> tuple[int, Any]:
-        """Return the next answer: its status, and its body if it is JSON."""
+        """Return the status of the next reply, and its body, decoded if it is JSON."""
         while (at := self._waiting.find(b"\r\n\r\n")) < 0:
             await self._more()
         head, self._waiting = self._waiting[:at], self._waiting[at + 4 :]
@@ -40,7 +40,7 @@ class Client:
         return int(head.split()[1]), json.loads(body) if body.startswith((b"{", b"[")) else body
 
     async def is_ended(self) -> bool:
-        """Whether the node has closed it, which is waited for."""
+        """Wait for more data. Return whether the node closed the connection instead."""
         return self._waiting == b"" and await self.stream.receive_some(1) == b""
 
     async def _more(self) -> None:
@@ -51,24 +51,23 @@ class Client:
 
 @asynccontextmanager
 async def client(port: int) -> AsyncIterator[Client]:
-    """Connect."""
+    """Connect to the server for the duration of the context."""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         with trio.fail_after(20):
             yield Client(stream)
 
 
 class Spawned(trio.abc.Instrument):
-    """Counts the tasks that begin."""
+    """Counts the tasks that start."""
 
     def __init__(self) -> None:
         self.count = 0
 
     def task_spawned(self, task: trio.lowlevel.Task) -> None:
-        """Count one."""
         self.count += 1
 
 
-async def test_what_is_answered_at_once_needs_no_further_task() -> None:
+async def test_immediate_replies_start_no_tasks() -> None:
     async with server() as port, client(port) as here:
         await here.stream.send_all(call())
         assert (await here.answer())[0] == 200
@@ -81,7 +80,7 @@ async def test_what_is_answered_at_once_needs_no_further_task() -> None:
         assert spawned.count == 0
 
 
-async def test_pipelined_calls_are_answered_in_order_and_let_others_in() -> None:
+async def test_pipelined_calls_are_answered_in_order_and_yield() -> None:
     async with server() as port, client(port) as here, trio.open_nursery() as nursery:
         bodies = [PING.replace(b":1}", b":%d}" % number) for number in range(3000)]
         done: list[str] = []
@@ -100,7 +99,7 @@ async def test_pipelined_calls_are_answered_in_order_and_let_others_in() -> None
                 await trio.sleep(0.001)
 
 
-async def test_what_is_no_call_is_handed_over_in_the_middle_of_a_connection() -> None:
+async def test_other_requests_are_handed_over_in_the_middle_of_a_connection() -> None:
     async with server() as port, client(port) as here:
         page = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
         await here.stream.send_all(call() + page + call())
@@ -112,7 +111,7 @@ async def test_what_is_no_call_is_handed_over_in_the_middle_of_a_connection() ->
         assert await here.is_ended()
 
 
-async def test_a_client_that_sends_nothing_more_gets_its_answer() -> None:
+async def test_half_closed_client_gets_its_reply() -> None:
     async with server() as port, client(port) as here:
         await here.stream.send_all(call())
         await here.stream.send_eof()
@@ -120,7 +119,7 @@ async def test_a_client_that_sends_nothing_more_gets_its_answer() -> None:
         assert await here.is_ended()
 
 
-async def test_a_call_that_follows_one_that_waits_is_answered_after_it() -> None:
+async def test_call_after_a_waiting_call_is_answered_second() -> None:
     waiting = Waiting()
     async with server(waiting) as port, client(port) as here:
         await here.stream.send_all(call(WAIT))
@@ -131,7 +130,7 @@ async def test_a_call_that_follows_one_that_waits_is_answered_after_it() -> None
         assert [(await here.answer())[1]["result"] for _ in range(2)] == ["done", "x"]
 
 
-async def test_a_body_that_arrives_bit_by_bit_is_expected_where_the_client_asks() -> None:
+async def test_slow_body_with_expect_header_is_read() -> None:
     async with server() as port, client(port) as here:
         whole = call(PING, b"Expect: 100-continue")
         await here.stream.send_all(whole[: -len(PING)])
@@ -142,7 +141,7 @@ async def test_a_body_that_arrives_bit_by_bit_is_expected_where_the_client_asks(
         assert (await here.answer())[1]["result"] == "x"
 
 
-async def test_a_bug_is_an_internal_error_and_ends_its_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bug_is_an_internal_error_and_ends_only_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(*_given: object) -> None:
         raise ZeroDivisionError
 
@@ -157,7 +156,7 @@ async def test_a_bug_is_an_internal_error_and_ends_its_connection_only(monkeypat
     assert [line["event"] for line in lines] == ["request failed"]
 
 
-async def test_a_connection_that_asks_now_and_then_is_not_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_occasional_calls_keep_a_connection_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rpc.http.server.IDLE_SECONDS_MAX", 0.5)
     async with server() as port, client(port) as here:
         for _ in range(12):
@@ -167,7 +166,7 @@ async def test_a_connection_that_asks_now_and_then_is_not_idle(monkeypatch: pyte
         assert await here.is_ended()
 
 
-async def test_shutting_down_ends_idle_connections_in_their_lane() -> None:
+async def test_shutdown_ends_idle_connections() -> None:
     stop = trio.Event()
     async with server(shutdown=stop.wait) as port, client(port) as here:
         await here.stream.send_all(call())
@@ -176,7 +175,7 @@ async def test_shutting_down_ends_idle_connections_in_their_lane() -> None:
         assert await here.is_ended()
 
 
-async def test_shutting_down_lets_a_reply_arrive_that_is_sent_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_shutdown_waits_for_a_scheduled_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SEND_AT_ONCE_SIZE", 0)
     stop, waiting = trio.Event(), Waiting()
     async with server(waiting, shutdown=stop.wait) as port, client(port) as here:
@@ -189,7 +188,7 @@ async def test_shutting_down_lets_a_reply_arrive_that_is_sent_in_turn(monkeypatc
         assert await here.is_ended()
 
 
-async def test_a_connection_is_idle_again_after_an_answer_that_took_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connection_is_idle_again_after_a_slow_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rpc.http.server.IDLE_SECONDS_MAX", 0.2)
     waiting = Waiting()
     async with server(waiting) as port, client(port) as here:
@@ -201,7 +200,7 @@ async def test_a_connection_is_idle_again_after_an_answer_that_took_time(monkeyp
         assert await here.is_ended()
 
 
-async def test_a_client_that_has_left_before_the_wait_begins_is_noticed() -> None:
+async def test_disconnect_before_the_wait_is_detected() -> None:
     waiting = Waiting()
     async with server(waiting) as port:
         async with client(port) as here:

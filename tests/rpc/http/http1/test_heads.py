@@ -1,4 +1,4 @@
-"""Which heads are read here, and what they say: nothing that another reader could take for something else."""
+"""Parsing of request heads on the fast path. Ambiguous heads, which another parser could read differently, are left to hypercorn."""
 
 import pytest
 
@@ -9,11 +9,10 @@ SIZED = b"Content-Length: 5"
 
 
 def head(*lines: bytes, start: bytes = b"POST / HTTP/1.1") -> bytes:
-    """Return the bytes of a head."""
     return b"\r\n".join([start, *lines, b"", b""])
 
 
-def test_what_a_head_says() -> None:
+def test_valid_heads_are_parsed() -> None:
     read = read_head(head(b"hOST: a b ", b"X:", b"X:\t1  2\t", SIZED, start=b"POST /a?b HTTP/1.1"))
     assert read == RequestHead([(b"host", b"a b"), (b"x", b""), (b"x", b"1  2"), (b"content-length", b"5")], 5, is_last=False, waits=False)
     read = read_head(head(HOST, SIZED, b"Connection: Close", b"Expect: 100-Continue"))
@@ -38,7 +37,7 @@ def test_what_a_head_says() -> None:
         [HOST, SIZED, b"X: a\rb"], [HOST, SIZED, b"X: a\nb: c"], [HOST, SIZED, b"X\xe9: 1"], [HOST, SIZED, b"X: " + b"1" * HEAD_SIZE_MAX],
     ],
 )  # fmt: skip
-def test_what_is_left_for_hypercorn(lines: list[bytes]) -> None:
+def test_ambiguous_headers_are_left_to_hypercorn(lines: list[bytes]) -> None:
     assert read_head(head(*lines)) is None
 
 
@@ -49,11 +48,11 @@ def test_what_is_left_for_hypercorn(lines: list[bytes]) -> None:
         b"POST /a b HTTP/1.1", b"POST /\xe9 HTTP/1.1", b"POST / http/1.1", b"\r\nPOST / HTTP/1.1", b"POST\t/ HTTP/1.1", b"PRI * HTTP/2.0",
     ],
 )  # fmt: skip
-def test_other_first_lines_are_left_for_hypercorn(start: bytes) -> None:
+def test_other_first_lines_are_left_to_hypercorn(start: bytes) -> None:
     assert read_head(head(HOST, SIZED, start=start)) is None
 
 
-def test_beginnings_are_waited_for_only_while_they_may_become_a_head() -> None:
+def test_partial_head_is_kept_only_if_it_can_become_valid() -> None:
     whole = head(HOST, SIZED)
     assert all(may_begin(whole[:size]) for size in range(1, len(whole) - 1))
     for data in (

@@ -1,6 +1,6 @@
-"""The fast path answers all input like hypercorn alone, however the bytes are split into pieces.
+"""The fast path replies to every input as hypercorn alone does, regardless of how the bytes are split into chunks.
 
-`STREAMS=10000 bin/test tests/rpc/http/http1/test_http1_alike.py` tries that many streams.
+`STREAMS=10000 bin/test tests/rpc/http/http1/test_http1_alike.py` tests that many streams.
 """
 
 import os
@@ -15,15 +15,15 @@ from tests.rpc.http.http1.streams import stream
 from tests.rpc.http.http1.twins import Twins
 
 STREAMS = int(os.environ.get("STREAMS", "800"))
-# One stream in so many may be a race, in which what a client gets depends on what hypercorn's tasks come to first: the next bytes, or the
-# answer. There are two: bytes that follow a request with `Connection: close` (they are refused with 400, unless that has been answered),
-# and the rest of a body of a request that is refused by its head (if it has arrived, the connection stays).
+# Up to one stream in RACES_SHARE can be a race: the reply depends on whether hypercorn first handles the next bytes or the previous reply.
+# There are two such races. Bytes after a request with `Connection: close` are refused with 400, unless the request has already been
+# answered. If a request is refused because of its head, the connection stays open only if the rest of its body has already arrived.
 RACES_SHARE = 100
 REFUSED_AFTER_CLOSE = b"HTTP/1.1 400 \r\ncontent-length: 0\r\ndate: X\r\nConnection: close\r\n\r\n"
 
 
 @pytest.mark.parametrize("origins", [None, ("http://a.example",)])
-async def test_damaged_streams_get_the_same_answers(origins: tuple[str, ...] | None) -> None:
+async def test_damaged_streams_get_the_same_replies(origins: tuple[str, ...] | None) -> None:
     twins, random, races = Twins(AccessPolicy(origins=origins)), Random(STREAMS), 0
     with capture_logs() as logs:
         async with trio.open_nursery() as nursery:

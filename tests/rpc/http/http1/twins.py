@@ -1,4 +1,6 @@
-"""Sends the same bytes to two connections, with the fast path and with hypercorn alone: the replies, and whether each stays open."""
+"""Sends the same bytes over two connections, one with the fast path and one with only hypercorn, and compares the replies and whether the
+connections stay open.
+"""
 
 import re
 import socket
@@ -28,7 +30,9 @@ _DATE = re.compile(rb"date: [^\r]+")
 
 
 class Outcome(Struct, frozen=True):
-    """What a client got until it had sent everything, whether the connection was open then, and what it got after it had left."""
+    """The bytes that a client received before it closed its side, whether the connection was still open then, and the bytes that it
+    received afterwards.
+    """
 
     sent: bytes
     is_open: bool
@@ -36,7 +40,7 @@ class Outcome(Struct, frozen=True):
 
 
 class Twins:
-    """A server of both kinds of connections."""
+    """A server for both kinds of connections."""
 
     def __init__(self, access: AccessPolicy) -> None:
         self._limiter = ConnectionLimiter(limits_for())
@@ -46,21 +50,23 @@ class Twins:
         self._hypercorn = HypercornFallback(
             self._asgi_app, RpcSession(service, self._limiter, None, self._input_scheduler.wait), self._input_scheduler, is_http2=False
         )
-        # A thread would come between two pieces.
+        # Loading in a thread would delay the next chunk.
         self._hypercorn.load_now()
         self._fast_path = Http1FastPath(self._asgi_app, self._input_scheduler)
         self._error_log = ErrorLog()
         self._unused = socket.socket()
 
     async def run(self) -> None:
-        """Let in what waits, and look after who does."""
+        """Run the background tasks of the server."""
         with self._unused:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._input_scheduler.run)
                 nursery.start_soon(self._fast_path.run)
 
     async def outcome(self, pieces: list[bytes], *, has_fast_path: bool, is_slow: bool = False) -> Outcome:
-        """Send pieces over a new connection; slowly: each when what the one before asked for is done."""
+        """Send chunks over a new connection and return the outcome. If `is_slow`, send each chunk only after the server has handled the
+        previous one.
+        """
         handlers: list[ProtocolHandler] = [self._fast_path, self._hypercorn] if has_fast_path else [self._hypercorn]
         connection = Connection(self._unused.dup(), CLIENT, IDLE_SECONDS_MAX, self._limiter, self._input_scheduler, handlers)
         line = FakeConnection(pieces[1:], SERVER, is_patient=True, is_slow=is_slow)
@@ -90,22 +96,22 @@ def _service() -> Service:
 
     @method("a_api.echo", registry=registry)
     def echo(state: None, text: Text) -> str:
-        """Its argument."""
+        """Return the argument."""
         return text
 
     @method("a_api.long", registry=registry)
     def long(state: None) -> str:
-        """A long text."""
+        """Return a long text."""
         return "x" * 100_000
 
     @method("debug_node_api.local", loopback_only=True, registry=registry)
     def local(state: None) -> bool:
-        """Only here."""
+        """Return True. Only local clients can call this."""
         return True
 
     @method("a_api.wait", registry=registry)
     async def wait(processor: None) -> str:
-        """It waits, in scopes of its own."""
+        """Wait within a nursery and a timeout, and return."""
         with trio.fail_after(SECONDS_MAX):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(trio.lowlevel.checkpoint)

@@ -1,4 +1,4 @@
-"""The frames of WebSockets as they are read and made, however they are cut."""
+"""Parsing and building WebSocket frames, regardless of how the bytes are split into chunks."""
 
 from itertools import combinations_with_replacement
 from random import Random
@@ -15,7 +15,7 @@ SIZE_MAX = 1000
 
 
 def read(frames: Frames, *pieces: bytes) -> list[tuple[FrameEvent, bytes]]:
-    """What is found in pieces that arrive one after another."""
+    """Feed chunks one after another and return the resulting events."""
     found = []
     for piece in pieces:
         frames.feed(piece)
@@ -26,8 +26,8 @@ def read(frames: Frames, *pieces: bytes) -> list[tuple[FrameEvent, bytes]]:
 
 
 @pytest.mark.parametrize("mask", [b"\x81\x81\x81\x81", b"\x81\xfe\x00\x7e", b"\x00\x00\x00\x00", b"\x09\x8a\x88\x80"])
-def test_frames_cut_anywhere_are_read_alike(mask: bytes) -> None:
-    """Also where the rest of a frame looks like the beginning of one."""
+def test_frames_split_anywhere_are_parsed_alike(mask: bytes) -> None:
+    """Frames are parsed correctly at every split position, even if the rest of a frame looks like the start of another frame."""
 
     class Masks(Random):
         def randbytes(self, n: int) -> bytes:
@@ -45,7 +45,7 @@ def test_frames_cut_anywhere_are_read_alike(mask: bytes) -> None:
         assert read(Frames(SIZE_MAX), *filter(None, (stream[:first], stream[first:second], stream[second:]))) == expected
 
 
-def test_a_text_in_one_frame_may_be_as_large_as_one_in_many() -> None:
+def test_size_limit_applies_to_single_and_fragmented_texts() -> None:
     for size, found in ((SIZE_MAX, FrameEvent.TEXT), (SIZE_MAX + 1, FrameEvent.TOO_LARGE)):
         text = b"x" * size
         assert read(Frames(SIZE_MAX), ws_frame(text))[0][0] is found
@@ -54,7 +54,7 @@ def test_a_text_in_one_frame_may_be_as_large_as_one_in_many() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 125, 126, 127, 65535, 65536, 65537])
-def test_frames_are_made_and_unmasked_as_wsproto_does(size: int) -> None:
+def test_frames_match_wsproto(size: int) -> None:
     text = bytes(32 + i % 90 for i in range(size))
     client = Connection(ConnectionType.CLIENT)
     client.receive_data(text_frame(text))
@@ -64,7 +64,7 @@ def test_frames_are_made_and_unmasked_as_wsproto_does(size: int) -> None:
     assert unmasked(mask, unmasked(mask, text)) == text
 
 
-def test_what_waits_is_counted() -> None:
+def test_buffered_bytes_are_counted() -> None:
     frames = Frames(SIZE_MAX)
     read(frames, ws_frame(b"x" * 10, is_last=False), ws_frame("ü".encode() * 5, 0, is_last=False), ws_frame(b"", 9))
     assert frames.waiting_size == 20
@@ -88,14 +88,14 @@ def test_what_waits_is_counted() -> None:
         (ws_frame((1000).to_bytes(2, "big") + b"\xff", 8), 1007),
     ],
 )
-def test_a_broken_rule_is_named(frame: bytes, code: int) -> None:
+def test_close_code_names_the_violation(frame: bytes, code: int) -> None:
     frames = Frames(SIZE_MAX)
     ((found, said),) = read(frames, frame + ws_frame(b"after"))
     assert (found, said[:1], said[2:4]) == (FrameEvent.END, b"\x88", code.to_bytes(2, "big"))
     assert frames.close(1000) == b""
 
 
-def test_nothing_is_said_after_the_end() -> None:
+def test_no_frame_is_sent_after_the_close() -> None:
     frames = Frames(SIZE_MAX)
     assert frames.close(1013, "why") == b"\x88\x05\x03\xf5why"
     assert frames.close(1011) == b""

@@ -1,4 +1,6 @@
-"""WebSockets over real connections: how they begin and end, what waits within bounds, and that tiny frames hold up nobody."""
+"""WebSockets over real connections: how they open and close, limits on queued messages, and tiny frames, which must not delay other
+clients.
+"""
 
 import gc
 import json
@@ -34,7 +36,7 @@ WAIT = b'{"jsonrpc":"2.0","method":"a_api.wait","id":"w"}'
 
 @asynccontextmanager
 async def opened(port: int) -> AsyncIterator[trio.SocketStream]:
-    """An open WebSocket, as bytes."""
+    """Open a WebSocket for the duration of the context; yields the raw stream."""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(upgrade())
         assert (await stream.receive_some(4096)).endswith(b"\r\n\r\n")
@@ -42,7 +44,7 @@ async def opened(port: int) -> AsyncIterator[trio.SocketStream]:
 
 
 async def receive(stream: trio.SocketStream, size: int) -> bytes:
-    """So many bytes."""
+    """Return the next `size` bytes."""
     data = b""
     with trio.fail_after(20):
         while len(data) < size:
@@ -51,14 +53,14 @@ async def receive(stream: trio.SocketStream, size: int) -> bytes:
 
 
 def framed(text: bytes) -> bytes:
-    """The frame of a short text of the node."""
+    """Return the frame in which the node sends a short text."""
     return bytes([0x81, len(text)]) + text
 
 
 # ------------------------------------------------------------------ beginning
 
 
-async def test_a_handshake_may_come_in_pieces_and_after_other_requests() -> None:
+async def test_handshake_can_arrive_in_chunks_after_other_requests() -> None:
     call = head("POST / HTTP/1.1", "Host: x", f"Content-Length: {len(PING)}") + PING
     async with server() as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(call)
@@ -73,7 +75,7 @@ async def test_a_handshake_may_come_in_pieces_and_after_other_requests() -> None
         assert await receive(stream, len(ANSWER) + 2) == framed(ANSWER)
 
 
-async def test_a_handshake_right_after_a_request_is_answered_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pipelined_handshake_is_answered_after_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "CLOSE_SECONDS_MAX", 0.2)
     call = head("POST / HTTP/1.1", "Host: x", f"Content-Length: {len(PING)}") + PING
     async with server() as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
@@ -82,13 +84,13 @@ async def test_a_handshake_right_after_a_request_is_answered_after_it(monkeypatc
         while b"HTTP/1.1 101" not in answer:
             answer += await stream.receive_some(4096)
         assert answer.index(ANSWER) < answer.index(b"HTTP/1.1 101")
-        # It stays, although a connection that was left for a WebSocket has little time to end what it did before.
+        # The WebSocket stays open, although the HTTP connection that it replaces would soon be closed.
         await trio.sleep(0.4)
         await stream.send_all(ws_frame(PING))
         assert await receive(stream, len(ANSWER) + 2) == framed(ANSWER)
 
 
-async def test_compression_is_not_taken() -> None:
+async def test_compression_is_declined() -> None:
     async with server() as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(upgrade("Sec-WebSocket-Extensions: permessage-deflate"))
         assert b"sec-websocket-extensions" not in (await stream.receive_some(4096)).lower()
@@ -96,7 +98,7 @@ async def test_compression_is_not_taken() -> None:
         assert (await rest(stream))[2:4] == (1002).to_bytes(2, "big")
 
 
-async def test_pages_that_are_not_let_in_get_no_socket() -> None:
+async def test_page_of_a_refused_origin_gets_no_websocket() -> None:
     async with server(access=AccessPolicy(origins=())) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(upgrade("Origin: http://example.com"))
         answer = await rest(stream)
@@ -106,7 +108,7 @@ async def test_pages_that_are_not_let_in_get_no_socket() -> None:
 # ------------------------------------------------------------------ end
 
 
-async def test_what_was_asked_before_the_end_is_answered() -> None:
+async def test_requests_before_the_close_are_answered() -> None:
     async with server() as port:
         async with opened(port) as stream:
             await stream.send_all(ws_frame(PING) * 3 + ws_frame(b"\x03\xe8", 8) + ws_frame(PING))
@@ -128,7 +130,7 @@ async def test_broken_frames_end_the_connection(broken: bytes, code: int) -> Non
         assert (said[:1], said[2:4], len(said)) == (b"\x88", code.to_bytes(2, "big"), 2 + said[1])
 
 
-async def test_a_message_that_is_too_large_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_oversized_message_closes_the_websocket(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", 1000)
     async with server() as port, opened(port) as stream:
         with capture_logs() as lines:
@@ -149,7 +151,7 @@ async def test_a_bug_ends_the_socket_and_is_logged(monkeypatch: pytest.MonkeyPat
         assert [(line["event"], line["client"]) for line in lines] == [("request failed", "127.0.0.1")]
 
 
-async def test_sockets_end_with_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_websockets_end_with_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rpc.http.listener.GRACE_SECONDS_MAX", 0.2)
     stop = trio.Event()
     async with server(shutdown=stop.wait) as port, opened(port) as stream:
@@ -169,7 +171,7 @@ async def test_pings_are_answered_while_a_broadcast_waits() -> None:
         assert await receive(stream, 7) == b"\x8a\x05here?"
 
 
-async def test_a_socket_waits_for_so_many_broadcasts_only(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_broadcasts_per_websocket_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rpc_session, "WAITING_PER_SOCKET_MAX", 2)
     waiting = Waiting()
     async with server(waiting) as port, opened(port) as stream:
@@ -184,7 +186,7 @@ async def test_a_socket_waits_for_so_many_broadcasts_only(monkeypatch: pytest.Mo
         assert framed(ANSWER) in answers
 
 
-async def test_messages_that_have_not_arrived_as_a_whole_are_counted() -> None:
+async def test_incomplete_messages_count_towards_the_memory_limit() -> None:
     async with server(memory=MemoryLimiter(200_000)) as port:
         async with opened(port) as stream:
             await stream.send_all(ws_frame(b"x" * 90_000, is_last=False))
@@ -198,13 +200,13 @@ async def test_messages_that_have_not_arrived_as_a_whole_are_counted() -> None:
                 assert await receive(stream, len(ANSWER) + 2) == framed(ANSWER)
 
 
-async def test_a_message_counts_as_long_as_it_is_answered() -> None:
+async def test_message_is_counted_until_it_is_answered() -> None:
     waiting, memory = Waiting(), MemoryLimiter()
     async with server(waiting, memory=memory) as port, opened(port) as stream:
         with trio.fail_after(20):
             await stream.send_all(ws_frame(WAIT, is_last=False) + ws_frame(b" " * 100_000, 0))
             await waiting.begun.wait()
-            # The message until the next one is read, the values of the call that waits.
+            # The message is counted until the next one is read, and the values of the call as long as it waits.
             while (held := memory.used()["remote_bytes"][0]) != values_size(WAIT + b" " * 100_000):
                 assert held > 100_000
                 await trio.sleep(0.01)
@@ -215,7 +217,7 @@ async def test_a_message_counts_as_long_as_it_is_answered() -> None:
 
 
 @pytest.mark.parametrize("is_local", [False, True])
-async def test_how_large_a_message_may_be_is_a_matter_of_rights(monkeypatch: pytest.MonkeyPatch, is_local: bool) -> None:
+async def test_message_size_limit_depends_on_local_rights(monkeypatch: pytest.MonkeyPatch, is_local: bool) -> None:
     monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", 1000)
     async with server() as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(upgrade().replace(b"Host: x", b"Host: localhost:%d" % port) if is_local else upgrade())
@@ -224,7 +226,7 @@ async def test_how_large_a_message_may_be_is_a_matter_of_rights(monkeypatch: pyt
         assert await receive(stream, 4) == (framed(ANSWER)[:4] if is_local else b"\x88\x02\x03\xf1")  # 1009
 
 
-async def test_what_a_connection_has_received_is_freed_at_its_end_without_the_collector() -> None:
+async def test_received_data_is_freed_without_the_garbage_collector() -> None:
     seen: list[weakref.ref[Frames]] = []
 
     class Seen(Frames):
@@ -248,11 +250,11 @@ async def test_what_a_connection_has_received_is_freed_at_its_end_without_the_co
             gc.enable()
 
 
-async def test_a_batch_whose_connection_ends_is_freed_without_the_collector(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The connection is reset while the batch waits, which cancels it."""
+async def test_cancelled_batch_is_freed_without_the_garbage_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client resets the connection while the batch waits, which cancels the batch."""
 
     class Requests(list[Any]):
-        """The requests of a batch."""
+        """A list that supports weak references."""
 
     seen: list[weakref.ref[Requests]] = []
     batch = BatchRunner.answer
@@ -276,8 +278,10 @@ async def test_a_batch_whose_connection_ends_is_freed_without_the_collector(monk
         gc.enable()
 
 
-async def test_answers_hold_a_bounded_number_of_bytes() -> None:
-    """What an address may hold is 1 MB: an answer of 400 KB fits with its request; one of 800 KB doesn't, nor do those to a batch."""
+async def test_reply_memory_is_limited() -> None:
+    """An address can hold 1 MB: a reply of 400 KB fits in addition to its request. A reply of 800 KB, or the replies to a large batch,
+    exceed the limit.
+    """
     async with server(memory=MemoryLimiter(2_000_000)) as port:
         async with opened(port) as stream:
             await stream.send_all(ws_frame(PING.replace(b'"x"', b'"%s"' % (b"x" * 400_000))))
@@ -289,7 +293,7 @@ async def test_answers_hold_a_bounded_number_of_bytes() -> None:
             assert await rest(stream) == b""
 
 
-async def test_tiny_frames_hold_up_nobody() -> None:
+async def test_tiny_frames_do_not_delay_other_clients() -> None:
     floods = {
         "messages": ws_frame(b"x") * 100_000,
         "pongs": ws_frame(b"", 10) * 100_000,
@@ -307,7 +311,7 @@ async def test_tiny_frames_hold_up_nobody() -> None:
 
 
 async def rest_of(stream: trio.SocketStream) -> None:
-    """Take everything."""
+    """Read and discard everything until the connection ends."""
     with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
         while await stream.receive_some(1 << 16):
             pass

@@ -1,12 +1,13 @@
-"""Compares the WebSocket server with hypercorn, which served WebSockets before: seeded streams of frames and handshakes, most of them
-unusual, many mutated, split at random, have the same result.
+"""Compares the WebSocket server with hypercorn, which served WebSockets before. Both must give the same result for random streams of frames
+and handshakes. Most of these are unusual, many are mutated, and all are split at random.
 
 Run: .venv/bin/python -m tests.rpc.http.websocket.test_websocket_differences [COUNT] [FIRST_SEED]
 
-Allowed are these differences:
+Only these differences are allowed:
+
 - A client that violates the protocol gets a close frame with the code 1002 or 1007. Hypercorn ended the connection silently.
-- The size limit of a message counts bytes. Hypercorn counted the characters of texts.
-- A request for a WebSocket by HTTP/1.2 to 1.9 is refused (400). Hypercorn asked for no key there, and accepted it with the status 200.
+- The size limit of a message counts bytes. Hypercorn counted characters in texts.
+- A WebSocket request with HTTP/1.2 to 1.9 is refused with 400. Hypercorn required no key for these versions, and returned 200.
 """
 
 import re
@@ -42,7 +43,7 @@ SIZE_MAX = 1000
 COUNT = 400  # in a run of all tests
 CLIENT, SERVER = ("127.0.0.1", 40000), ("127.0.0.1", 8090)
 
-# What has happened, in its order: texts, other messages, frames that were sent, and the end; and what waited after each piece.
+# The events in order (texts, other messages, sent frames, and the end), and the number of buffered bytes after each chunk.
 BROKEN = [("SENT", b"\x88", code.to_bytes(2, "big")) for code in (1002, 1007)]
 Outcome = tuple[list[tuple[str, bytes]], list[int]]
 
@@ -51,7 +52,7 @@ Outcome = tuple[list[tuple[str, bytes]], list[int]]
 
 
 def in_ours(data: list[bytes]) -> Outcome:
-    """What our frames make of a stream."""
+    """Return the outcome of a stream in our frame parser."""
     read = Frames(SIZE_MAX)
     happened: list[tuple[str, bytes]] = []
     waiting: list[int] = []
@@ -72,10 +73,9 @@ def in_ours(data: list[bytes]) -> Outcome:
 
 
 class InBytes(WebsocketBuffer):
-    """What hypercorn keeps of a message, counted in bytes."""
+    """Hypercorn's message buffer, changed to count bytes instead of characters."""
 
     def extend(self, event: Any) -> None:
-        """Take a piece."""
         super().extend(event)
         self.length += len(event.data.encode()) - len(event.data) if isinstance(event.data, str) else 0
         if self.length > self.max_length:
@@ -83,7 +83,7 @@ class InBytes(WebsocketBuffer):
 
 
 async def in_hypercorn(data: list[bytes]) -> Outcome:
-    """What hypercorn makes of it."""
+    """Return the outcome of a stream in hypercorn."""
     happened: list[tuple[str, bytes]] = []
     waiting: list[int] = []
 
@@ -114,7 +114,7 @@ async def in_hypercorn(data: list[bytes]) -> Outcome:
 
 
 def now(coroutine: Any) -> Any:
-    """What a coroutine returns that waits for nothing."""
+    """Return the result of a coroutine that never waits."""
     try:
         coroutine.send(None)
     except StopIteration as stop:
@@ -123,7 +123,7 @@ def now(coroutine: Any) -> Any:
 
 
 def compare_frames(seed: int) -> None:
-    """Let both read one stream."""
+    """Compare both parsers on the stream of a seed."""
     random = Random(seed)
     data = pieces(random, frames(random))
     ours, theirs = in_ours(data), now(in_hypercorn(data))
@@ -138,7 +138,7 @@ def compare_frames(seed: int) -> None:
 
 
 async def serve(scope: Any, receive: Any, send: Any, *_: Any) -> None:
-    """Accept every WebSocket, and answer every request."""
+    """An ASGI app that accepts every WebSocket and every request."""
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.accept"})
@@ -150,7 +150,7 @@ async def serve(scope: Any, receive: Any, send: Any, *_: Any) -> None:
 
 
 async def answer(data: list[bytes], *, is_ours: bool) -> tuple[bytes, bool]:
-    """What is sent up to the end of the handshake, without dates, and whether the connection has ended."""
+    """Return the bytes sent until the end of the handshake, without dates, and whether the connection has ended."""
     config = server_config(75)
     sent: list[bytes] = []
     ended = trio.Event()
@@ -189,7 +189,7 @@ async def answer(data: list[bytes], *, is_ours: bool) -> tuple[bytes, bool]:
 
 
 async def compare_handshakes(seed: int) -> None:
-    """Let both answer one handshake."""
+    """Compare both servers on the handshake of a seed."""
     random = Random(seed)
     data = pieces(random, handshake(random))
     ours = await answer(data, is_ours=True)
@@ -203,25 +203,25 @@ async def compare_handshakes(seed: int) -> None:
 
 
 def last_status(sent: bytes) -> int:
-    """The status of the last answer."""
+    """Return the status of the last response."""
     return int(sent.rpartition(b"HTTP/1.1 ")[2][:3])
 
 
 # ------------------------------------------------------------------ runs
 
 
-def test_frames_come_to_the_same() -> None:
+def test_frames_have_the_same_outcome() -> None:
     for seed in range(COUNT):
         compare_frames(seed)
 
 
-async def test_handshakes_come_to_the_same(autojump_clock: trio.testing.MockClock) -> None:
+async def test_handshakes_have_the_same_outcome(autojump_clock: trio.testing.MockClock) -> None:
     for seed in range(COUNT // 6):
         await compare_handshakes(seed)
 
 
 def main() -> None:
-    """Compare many."""
+    """Compare COUNT streams and handshakes."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 

@@ -1,11 +1,11 @@
-"""Compares replies of `normalize_post` for posts that only another node has with tests/vectors/social.json."""
+"""`bridge.normalize_post` for posts that exist only on another node, compared with the cases in tests/vectors/social.json."""
 
 from tests.helpers.social_fixtures import NOW, cases
 from tests.helpers.social_scenario import SocialScenario
 
 
 def test_payouts() -> None:
-    """The payout fields are derived from another node's get_content reply."""
+    """The payout fields are computed from the other node's get_content reply."""
     world = SocialScenario()
     for case in cases("payout_fields"):
         post = {"author": "ann", "permlink": "p", "created": NOW, "last_update": NOW} | case["chain"]

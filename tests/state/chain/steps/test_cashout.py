@@ -1,4 +1,4 @@
-"""The payout of comments: the worked example, its limits, and the rules of earlier hardforks."""
+"""The payout of comments: the worked example, limits on payouts, and the rules of earlier hardforks."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ NAMES = ("alice", "bob", "carol", "dave")  # two curators, the author, a benefic
 
 
 def payout_chain(hardfork: int = 23, **fields: Any) -> Chain:
-    """A chain on which Carol's post is due, and Alice and Bob have voted as in block-processing.md §8, E4."""
+    """A chain on which Carol's post is due for payout, with votes by Alice and Bob as in block-processing.md §8, E4."""
     chain = chain_at(hardfork)
     state = chain.state
     for name in NAMES:
@@ -61,7 +61,7 @@ def post(chain: Chain) -> Comment:
 
 
 def earned(account: Account) -> tuple[int, int, int]:
-    """Unclaimed rewards: COIN, SBD, COIN of VESTS."""
+    """Return the unclaimed rewards of an account: COIN, SBD, and the COIN value of its VESTS."""
     return account.reward_coin_balance, account.reward_sbd_balance, account.reward_vesting_coin
 
 
@@ -70,7 +70,7 @@ def liquid(account: Account) -> tuple[int, int, int]:
 
 
 def run(chain: Chain) -> list[Any]:
-    """Run the step, and return its events."""
+    """Run the payout step and return the virtual operations that it emits."""
     notices: list[Any] = []
     chain.state.listeners.on_operation(lambda _, operation: notices.append(operation), *NOTICES)
     process_comment_cashout(chain.state, BLOCK)
@@ -92,7 +92,7 @@ def test_the_worked_example(chain: Chain) -> None:
     assert comment.author_rewards == 1601
     assert (fund(chain).reward_balance, fund(chain).recent_claims) == (799_996_915, 600_001_277_777_777_778)
     assert fund(chain).last_update == NOW
-    # 888 COIN became SBD; the fund's COIN had been part of the supply.
+    # 888 COIN became SBD. The COIN of the reward fund had been part of the supply.
     assert state.props.current_supply == supply - 888
     vests = [account.reward_vesting_balance for account in (bob, alice, dave, carol)]
     assert notices == [
@@ -132,7 +132,7 @@ def test_a_comment_without_rshares_is_only_closed(rshares: int) -> None:
 
 
 def test_dust_is_not_paid() -> None:
-    # 0.020 SBD are 0.080 COIN, which is the comment's part of a fund of 18000.039 COIN.
+    # The comment's share of a fund of 18000.039 COIN is 0.080 COIN, worth 0.020 SBD, which is just enough to be paid.
     chain = payout_chain()
     chain.state.reward_funds.modify(fund(chain), reward_balance=18_000_037)
     assert run(chain) == [CommentPayoutUpdate("carol", "post")]
@@ -168,7 +168,7 @@ def test_unclaimed_curation_stays_in_the_fund() -> None:
     run(chain)
     assert post(chain).author_rewards == 1778
     assert fund(chain).reward_balance == 800_000_000 - 1778
-    # Before hardfork 20 it was the author's. At hardfork 19 a quarter of the reward is curation.
+    # Before hardfork 20 the author received it. At hardfork 19 a quarter of the reward is for curation.
     early = payout_chain(19, total_vote_weight=0)
     run(early)
     assert post(early).author_rewards == 800_000_000 - fund(early).reward_balance > 0
@@ -226,7 +226,7 @@ def test_claims_decay() -> None:
     chain = payout_chain()
     chain.state.reward_funds.modify(fund(chain), recent_claims=503_600_561_838_938_636)
     assert decayed(chain.state, fund(chain)) == 503_599_396_096_897_343
-    # After more than the period they wrap below zero, and then the product does as well.
+    # After more than the decay period the claims wrap below zero, and so does their product.
     chain.state.reward_funds.modify(fund(chain), recent_claims=1_296_000, last_update=NOW - 1_296_001)
     assert decayed(chain.state, fund(chain)) == 2**128 - 1
     chain.state.reward_funds.modify(fund(chain), recent_claims=2**128 - 1, last_update=NOW - 3)
@@ -254,7 +254,7 @@ def test_discussions_were_paid_as_a_whole() -> None:
     claims = state.props.total_reward_shares2
     notices = run(chain)
     assert [notice.permlink for notice in notices if isinstance(notice, CommentReward)] == ["post", "re"]
-    # The root gets its tenth of the fund, the reply its share of the rest by the remaining claims.
+    # The root receives a tenth of the fund. The reply receives its share of the rest, in proportion to the remaining claims.
     tenth, left = 80_000_000, 720_000_000
     assert post(chain).author_rewards + state.account("alice").curation_rewards + state.account("bob").curation_rewards == tenth
     reward = left * quadratic(TRILLION) // (claims - quadratic(4 * TRILLION))

@@ -1,4 +1,4 @@
-"""Missed slots: the counts equal those of a loop over all slots, and the time of a block doesn't depend on their number."""
+"""Missed slots: the counts equal those of a loop over all slots, but a block takes the same time however many slots were missed."""
 
 import time
 from collections import Counter
@@ -16,7 +16,7 @@ FORTY_DAYS = 1_152_000  # slots
 
 
 def chain_of(count: int) -> Chain:
-    """A chain dev at its second block, with `count` scheduled witnesses that share a key."""
+    """A dev chain at its second block, with `count` scheduled witnesses that share a key."""
     chain = dev_chain()
     state = chain.state
     names = ["initminer", *(f"witness{i}" for i in range(count - 1))]

@@ -1,4 +1,4 @@
-"""The steps that end orders and escrows count their work, which makes them interruptible."""
+"""The steps that expire orders and escrows count work units, so a long step can be interrupted."""
 
 from state.chain.steps.market import expire_escrow_ratification
 from state.protocol.transaction import SignedBlock

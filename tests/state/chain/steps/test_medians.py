@@ -1,11 +1,11 @@
-"""Medians of prices with equal ratios: the vectors are the middle after std::sort of GNU's C++ library."""
+"""The median of prices of which some are equal: it must be the middle element after sorting with GNU's std::sort, as in the reference."""
 
 import pytest
 
 from state.chain.steps.medians import median
 from state.protocol.values.asset import COIN, SBD, Asset, Price
 
-# Which of the prices is the median; the prices as digits, equal ones with the same digit.
+# The index of the median, and the prices, where equal digits are equal prices.
 VECTORS = [
     (11, "01001000110000110"),
     (11, "010000001000000011"),
@@ -26,18 +26,18 @@ VECTORS = [
 
 
 def prices(digits: str) -> list[Price]:
-    """Prices in SBD per COIN, each in different amounts."""
+    """Return a price in SBD per COIN for each digit. Equal prices have different amounts."""
     return [Price(Asset((int(digit) + 1) * i, SBD), Asset(i, COIN)) for i, digit in enumerate(digits, 1)]
 
 
 @pytest.mark.parametrize(("place", "digits"), VECTORS)
-def test_which_of_equal_prices_is_the_median(place: int, digits: str) -> None:
+def test_median_of_equal_prices(place: int, digits: str) -> None:
     given = prices(digits)
     assert median(given) == given[place]
 
 
 @pytest.mark.parametrize(("place", "digits"), [(0, "7"), (1, "12"), (0, "21"), (2, "5555"), (8, "1111111111111111"), (2, "0012")])
-def test_up_to_sixteen_are_sorted_as_they_come(place: int, digits: str) -> None:
+def test_up_to_sixteen_prices_are_sorted_stably(place: int, digits: str) -> None:
     given = prices(digits)
     assert median(tuple(given)) == given[place]
     assert given == prices(digits)

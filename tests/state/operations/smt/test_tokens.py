@@ -42,7 +42,7 @@ from state.tables.smt import (
 from tests.helpers.chains import NOW, add_account, apply, chain_at, push, reason, refused
 
 FUNDS = 1_000_000
-# What a pool holds that was drawn from a head id of zeros: operations.md §15.1.
+# The token names drawn from a head block id of zeros: operations.md §15.1.
 FIRST = [181188044, 880090920, 982728226, 131958147, 127780647, 826683521, 929320823, 978550742, 288002843, 337232768]
 TOKEN, OTHER = candidate(0), candidate(1)
 CREATE = SmtCreate("alice", TOKEN, Asset(1000, SBD))
@@ -71,7 +71,7 @@ def chain() -> Chain:
 
 @pytest.fixture
 def made() -> Chain:
-    """A chain with a token of alice."""
+    """A chain with a token that alice controls."""
     chain = smt_chain()
     apply(chain, CREATE)
     return chain
@@ -152,12 +152,12 @@ def test_each_head_block_draws_from_its_own_id(chain: Chain) -> None:
     state = chain.state
     state.set_props(head_block_id=bytes(16) + (0xDEADBEEF).to_bytes(4, "little"))
     apply(chain, CREATE)
-    # E19.
+    # Worked example E19.
     assert (pool(chain)[-1], state.nai_pool.nais[-1]) == (948073708, 3033835856)
     state.set_props(head_block_id=bytes(16) + b"\xff" * 4)
     apply(chain, structs.replace(CREATE, symbol=OTHER))
     assert pool(chain)[-1] == 398738403
-    # The next draws wrap to seed 0, which is a token; up to seed 9 all are tokens or in the pool.
+    # The next draw wraps to seed 0, which is a token's name. All seeds up to 9 belong to tokens or are in the pool.
     apply(chain, structs.replace(CREATE, symbol=candidate(2)))
     assert pool(chain)[-1] == nai_number(candidate(10))
     assert (state.nai_pool.attempts, state.nai_pool.collisions) == (12, 10)
@@ -292,7 +292,7 @@ def test_contributing_is_refused_and_counted(made: Chain) -> None:
     assert text.startswith("The proposed contribution would exceed the ICO hard cap, maximum possible contribution: ")
     assert '{"amount":"10000",' in text
     apply(made, GIVE)
-    # An id that was used: the reference looks in the wrong place, and the index refuses.
+    # A used id: the reference searches in the wrong place, so the unique index refuses the row.
     assert "uniqueness constraint" in refused(made, GIVE)
     state.accounts.modify(state.account("bob"), balance=0)
     assert "Account bob does not have sufficient funds" in reason(made, structs.replace(GIVE, contribution_id=2))

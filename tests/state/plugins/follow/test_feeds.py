@@ -1,4 +1,4 @@
-"""Blogs and feeds against a list of all entries: random posts, reblogs, deletions and undo."""
+"""Blogs and feeds compared with a list of all entries, after random posts, reblogs, deletions and undos."""
 
 from collections.abc import Iterator
 from random import Random
@@ -26,7 +26,7 @@ def chain_of_bloggers() -> Chain:
 
 
 def write(chain: Chain, author: str, permlink: str) -> int:
-    """Write a post into its author's blog, and return its comment id."""
+    """Write a post, which enters its author's blog, and return its comment id."""
     comment, blogs = add_comment(chain.state, author, permlink), blogs_of(chain)
     blogs.prune(author)
     blogs.add(author, comment.id)
@@ -34,7 +34,7 @@ def write(chain: Chain, author: str, permlink: str) -> int:
 
 
 def check(chain: Chain) -> None:
-    """Assert that each post is found in each blog and in all blogs."""
+    """Assert that lookups of each post, in each blog and in all blogs, agree with the list of all entries."""
     blogs = blogs_of(chain)
     entries: dict[tuple[str, int], BlogEntry] = {}
     for entry in blogs.entries:
@@ -65,7 +65,7 @@ def test_posts_are_found_in_blogs_after_random_events(seed: int, monkeypatch: py
             comment = draw.choice(ids)
             for entry in list(blogs.of_comment(comment)):
                 blogs.remove(entry)
-            # Before hardfork 19 a post could leave the blogs and stay.
+            # Before hardfork 19 a deleted post could leave the blogs but remain in the state.
             if draw.random() < 0.8:
                 state.comments.remove(state.comments.find(comment))
         elif action == "wait":

@@ -1,4 +1,6 @@
-"""Plugin follow: forms of its operations, numbers in blogs and feeds, and removal by deletion and age."""
+"""The plugin follow: the formats of its operations, the numbers of blog and feed entries, and the removal of entries by deletion and by
+age.
+"""
 
 import json
 from typing import Any
@@ -30,23 +32,23 @@ def chain_of(*names: str) -> Chain:
 
 
 def custom(signer: str, value: Any, **fields: Any) -> CustomJson:
-    """A custom operation for the plugin."""
+    """Return a custom operation for the plugin."""
     text = value if isinstance(value, str) else json.dumps(value)
     return CustomJson(required_posting_auths=(signer,), id="follow", json=text, **fields)
 
 
 def follows(follower: str, following: str, *what: str) -> CustomJson:
-    """A follow operation as clients send it."""
+    """Return a follow operation as clients send it."""
     return custom(follower, ["follow", {"follower": follower, "following": following, "what": what}])
 
 
 def reblogs(account: str, author: str, permlink: str = "post") -> CustomJson:
-    """A reblog operation as clients send it."""
+    """Return a reblog operation as clients send it."""
     return custom(account, ["reblog", {"account": account, "author": author, "permlink": permlink}])
 
 
 def relations(state: State) -> list[tuple[str, str, int]]:
-    """All relations, current and former."""
+    """Return all relations, including former ones."""
     return [(row.follower, row.following, row.what) for row in FOLLOW.of(state).follows]
 
 
@@ -58,12 +60,12 @@ def post(chain: Chain, author: str, permlink: str = "post") -> int:
 
 
 def feed_of(state: State, account: str) -> list[tuple[int, int]]:
-    """Numbers and comments of a feed, newest first."""
+    """Return the numbers and comment ids of a feed's entries, newest first."""
     return [(entry.number, entry.comment) for entry in FOLLOW.of(state).feeds.newest_first(account)]
 
 
 def blog_of(state: State, account: str) -> list[tuple[int, int]]:
-    """Numbers and comments of a blog, newest first."""
+    """Return the numbers and comment ids of a blog's entries, newest first."""
     return [(entry.number, entry.comment) for entry in FOLLOW.of(state).blogs.newest_first(account)]
 
 

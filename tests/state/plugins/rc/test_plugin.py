@@ -1,4 +1,4 @@
-"""Plugin rc: worked examples, payers, and changes of bars."""
+"""The plugin rc: worked examples, the account that pays for a transaction, and changes of manabars."""
 
 import pytest
 
@@ -28,7 +28,7 @@ from tests.state.plugins.rc.test_usage import sized
 
 
 def chain_with_credits(hardfork: int = 23, vests: int = 10**12) -> Chain:
-    """A chain on which credits have just started, with alice, who has VESTS, and bob, who has none."""
+    """A chain on which resource credits have just started. alice has VESTS, and bob has none."""
     chain = chain_at(hardfork, plugins=[RC.name])
     state = chain.state
     add_account(state, "alice", balance=1000, vesting_shares=vests)
@@ -39,14 +39,14 @@ def chain_with_credits(hardfork: int = 23, vests: int = 10**12) -> Chain:
 
 
 def bar(state: State, name: str = "alice") -> RcAccount:
-    """The bar of an account."""
+    """Return the credits row of an account."""
     row = RC.of(state).accounts.by_account.get(name)
     assert row is not None
     return row
 
 
 def set_bar(state: State, name: str, **values: int) -> None:
-    """Set the values of a bar."""
+    """Set fields of an account's credits row."""
     RC.of(state).accounts.modify(bar(state, name), **values)
 
 

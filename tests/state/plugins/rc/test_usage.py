@@ -1,4 +1,4 @@
-"""Usage of the five resources by transactions."""
+"""How much of the five resources a transaction uses."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from state.protocol.values.asset import Asset
 
 
 def sized(size: int, *operations: Operation) -> SignedTransaction:
-    """A transaction of this size."""
+    """Return a transaction of this size in bytes."""
     return SignedTransaction(operations=operations, size=size)
 
 

@@ -1,4 +1,4 @@
-"""Payloads of community operations against tests/vectors/social.json."""
+"""Payloads of community operations, compared with tests/vectors/social.json."""
 
 from state.plugins.social.community_payloads import LANGUAGES
 from tests.helpers.social_fixtures import cases, community_world, last_error

@@ -1,4 +1,4 @@
-"""Names of communities against tests/vectors/social.json."""
+"""Names of communities, compared with tests/vectors/social.json."""
 
 from state.plugins.social.plugin import type_of
 from tests.helpers.social_fixtures import cases

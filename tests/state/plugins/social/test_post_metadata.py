@@ -1,4 +1,4 @@
-"""Tags, flags, blacklists and profiles against tests/vectors/social.json."""
+"""Tags, flags, blacklists and profiles, compared with tests/vectors/social.json."""
 
 from state.plugins.social.post_metadata import blacklists, flag_weight, is_gray, post_tags, profile_of
 from state.plugins.social.scores import is_low, shown_reputation

@@ -1,4 +1,4 @@
-"""Scores and shown reputations against tests/vectors/social.json."""
+"""Scores and displayed reputations, compared with tests/vectors/social.json."""
 
 import math
 

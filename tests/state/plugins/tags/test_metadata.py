@@ -1,4 +1,4 @@
-"""Tags in metadata."""
+"""The tags that a post's metadata contains."""
 
 import pytest
 

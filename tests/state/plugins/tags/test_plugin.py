@@ -1,4 +1,4 @@
-"""Plugin tags against a plain model with a row for each tag, on recorded cases; metadata and promotion."""
+"""Compares the plugin tags with a simple model that keeps one row per tag, on recorded cases. Also tests metadata and promotion."""
 
 import json
 from math import log10
@@ -28,7 +28,7 @@ SHOWN = ("active", "children", "net_rshares", "net_votes")
 
 
 class Model:
-    """Model of the reference's rules (block-processing.md §7.6): a row for each tag, written at each event."""
+    """Model of the reference's rules (block-processing.md §7.6): one row per tag, updated at each event."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -121,13 +121,15 @@ class Model:
 
 
 def plain(entry: TagEntry) -> dict[str, Any]:
-    """An entry in the model's form."""
+    """Return an entry in the model's form."""
     names = ("tag", "comment", "parent", "created", "cashout", "promoted", "hot", "trending", *SHOWN)
     return {name: getattr(entry, name) for name in names}
 
 
 def assert_agrees(model: Model, data: Tags) -> None:
-    """Assert equal entries in the order of their numbers, counts of tags, and counts of authors' uses."""
+    """Assert that the plugin and the model have equal entries, in the order of their numbers, and equal counts of tags and of authors'
+    uses.
+    """
     entries = [plain(entry) for entry in sorted(data.view.entries, key=lambda entry: entry.number)]
     assert entries == [{name: row[name] for name in entries[0]} for row in model.rows] if entries else not model.rows
     counted = {
@@ -145,13 +147,13 @@ def assert_agrees(model: Model, data: Tags) -> None:
 
 
 def played(case: str) -> tuple[Player, Model]:
-    """A player at the start of a case, with a model that receives the same events."""
+    """Return a player at the start of a case, and a model that receives the same events."""
     player = Player(CASES / case)
     return player, Model(player.chain.state)
 
 
 @pytest.mark.parametrize("case", MODELLED)
-def test_it_agrees_with_the_model_after_every_block(case: str) -> None:
+def test_plugin_agrees_with_the_model_after_every_block(case: str) -> None:
     player, model = played(case)
     data = TAGS.of(player.chain.state)
     most = 0
@@ -176,7 +178,7 @@ def chain_of(*names: str) -> Chain:
 
 
 def write(state: State, author: str, permlink: str, *named: str, parent: CommentRow | None = None, **fields: Any) -> CommentRow:
-    """Write a comment with these tags, and pass it to the plugin like the chain."""
+    """Write a comment with these tags, and pass it to the plugin as the chain does."""
     comment = add_comment(state, author, permlink, parent, **fields)
     edit(state, comment, *named)
     return comment
@@ -190,13 +192,13 @@ def edit(state: State, comment: CommentRow, *named: str) -> None:
 
 
 def vote(state: State, comment: CommentRow, rshares: int) -> None:
-    """Add a vote to a comment, set its rshares, and pass the vote to the plugin."""
+    """Add a vote to a comment, set the comment's rshares, and pass the vote to the plugin."""
     state.comments.modify(comment, net_rshares=rshares, net_votes=comment.net_votes + 1)
     on_vote(state, TAGS.of(state), Vote(author=comment.author, permlink=comment.permlink))
 
 
 def found(state: State, order: str, tag: str = "", limit: int = 10, **options: Any) -> list[str]:
-    """The permlinks of a list."""
+    """Return the permlinks of a list."""
     return [state.comments.find(entry.comment).permlink for entry in discussions(state, order, tag, limit, **options)]
 
 

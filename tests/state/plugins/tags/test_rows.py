@@ -1,4 +1,4 @@
-"""Scores of the tags plugin, and records of changes."""
+"""The scores of posts in the tags plugin, and its marks of changed rows."""
 
 from math import isclose
 

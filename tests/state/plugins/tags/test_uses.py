@@ -1,4 +1,4 @@
-"""Counts of authors' tags: undo, commit, and snapshots."""
+"""The counts of the tags that authors use: undo, commit, and snapshots."""
 
 import pytest
 from msgspec import msgpack
@@ -47,7 +47,7 @@ def test_counts_are_undone() -> None:
 
 
 @pytest.mark.parametrize("uses", [filled(), Uses(Journal())])
-def test_a_snapshot_holds_them_all(uses: Uses) -> None:
+def test_snapshot_contains_all_counts(uses: Uses) -> None:
     other = filled()
     UsesPart(other).read(iter(list(UsesPart(uses).dump())))()
     assert list(other) == list(uses)

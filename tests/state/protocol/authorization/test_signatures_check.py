@@ -1,4 +1,4 @@
-"""Authorities against the 43 worked cases: the keys that satisfy operations, and the keys that must sign."""
+"""Authority checks, tested with the 43 worked cases: which keys satisfy operations, and which keys must sign."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ OK = "OK"
 
 
 def needed_by(given: dict[str, Any]) -> Needed:
-    """What the operations of a case need."""
+    """Return the authorities that the operations of a case need."""
     read = VECTOR_CODECS.parser(ANY)
     return Needed.by(tuple(read(operation) for operation in given["ops"]))
 
 
 def lookups_of(given: dict[str, Any]) -> Lookups:
-    """The accounts of a case."""
+    """Return lookups of the accounts of a case."""
     read = VECTOR_CODECS.parser(Authority)
 
     def by(role: str) -> Callable[[str], Authority]:
@@ -67,19 +67,19 @@ def lookups_of(given: dict[str, Any]) -> Lookups:
 
 
 def limits_of(given: dict[str, Any]) -> Limits:
-    """The limits of a case, or the defaults."""
+    """Return the limits of a case, or the default limits."""
     return Limits(LIMITS.depth, given.get("membership", LIMITS.members), given.get("account_limit", LIMITS.accounts))
 
 
 def keys_of(texts: list[str]) -> list[bytes]:
-    """Public keys from their texts."""
+    """Parse public keys from their texts."""
     return [public_key_from_text(text, PREFIX) for text in texts]
 
 
 def minimal_signatures(
     needed: Needed, signed: Iterable[bytes], available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS
 ) -> set[bytes]:
-    """The required keys without unneeded ones, tried in ascending order (wire-format.md §6.3)."""
+    """Return the required keys: the signing keys without unneeded ones, which are tried in ascending order (wire-format.md §6.3)."""
     keys = required_signatures(needed, signed, available, lookups, limits)
     for key in sorted(keys):
         try:
@@ -91,7 +91,7 @@ def minimal_signatures(
 
 
 def outcome(given: dict[str, Any]) -> str | list[str]:
-    """The outcome of a case: the error's name, or the selected keys as texts in ascending order."""
+    """Return the outcome of a case: the name of the error, or the selected keys as texts in ascending order."""
     needed, lookups, limits = needed_by(given), lookups_of(given), limits_of(given)
     if given["mode"] == "verify":
         try:
@@ -194,7 +194,9 @@ def test_the_last_member_within_the_limit_counts() -> None:
 
 
 def test_the_short_check_agrees_with_the_full_one() -> None:
-    """Random authorities of up to four keys and two accounts: a single sufficient key also passes the full check, without unused keys."""
+    """For random authorities of up to four keys and two accounts, a single key that satisfies the short check also satisfies the full
+    check, with no unused keys.
+    """
     random = Random(22)
     keys = [bytes([2]) + n.to_bytes(32, "big") for n in range(4)]
     enough = others = 0

@@ -1,4 +1,4 @@
-"""Small inputs that claim a huge size, huge inputs and deep ones are decoded or refused in time proportional to their size."""
+"""Small inputs that claim a huge size, huge inputs, and deeply nested inputs are decoded or refused in time proportional to their size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JSON_BY_NAME = {v["input"]["json"]["type"]: v["input"]["json"]["value"] for v in
 
 
 def refused_in_time(read: Any, value: Any) -> ChainError | None:
-    """The text with which a decoder refuses an input within the time limit."""
+    """Return the error with which a decoder refuses an input, or None. It must not exceed the time limit."""
     start = time.process_time()
     error: ChainError | None = None
     try:
@@ -50,7 +50,7 @@ def test_counts_beyond_the_data(count: int) -> None:
 
 @pytest.mark.parametrize("cls", [pytest.param(cls, id=cls.NAME) for cls in OPERATIONS.values()])
 def test_counts_inside_operations(cls: Any) -> None:
-    """Each text and container of an operation in turn claims 2^32 - 1 members."""
+    """Each text and each container of an operation in turn claims to have 2^32 - 1 members."""
     default, head = CODECS.default(cls), b""
     for field in wire_fields(cls):
         if isinstance(field.kind, (Many, Pairs, String, Bounded)):
@@ -80,7 +80,7 @@ def test_a_megabyte_of_one_extension() -> None:
 
 
 def nested(depth: int, key: str | None) -> Any:
-    """Arrays in arrays, or objects in objects."""
+    """Return nested arrays, or nested objects if `key` is given."""
     value: Any = {} if key else []
     for _ in range(depth):
         value = {key: value} if key else [value]
@@ -108,7 +108,7 @@ LONG = [
 @pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
 @pytest.mark.parametrize("legacy", [False, True])
 def test_long_texts(text: str, legacy: bool) -> None:
-    """Long texts replace each field of these operations, which together have all kinds."""
+    """A long text replaces each field of these operations, which together have fields of every kind."""
     for name in ("transfer", "pow", "pow2", "witness_update", "smt_set_runtime_parameters", "update_proposal_votes", "custom_binary"):
         for key, value in JSON_BY_NAME[f"{name}_operation"].items():
             given = JSON_BY_NAME[f"{name}_operation"] | {key: [text] if isinstance(value, list) else text}

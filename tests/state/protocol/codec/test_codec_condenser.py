@@ -1,4 +1,4 @@
-"""The condenser's form of operations and their parts, where it differs by more than the spelling of assets."""
+"""The condenser format of operations and their parts, where it differs in more than the format of assets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOW = VECTOR_CODECS.dumper(ANY, True) or repr
 SPELL = TESTNET.spell
 EXTENSIONS = kind_of_hint(Extensions)
 
-# wire-format.md §5: the operations whose assets are texts; their full names begin with `legacy_`.
+# wire-format.md §5: the operations whose assets are texts. Their full names begin with `legacy_`.
 CONVERTED = (
     *("transfer", "transfer_to_vesting", "withdraw_vesting", "limit_order_create", "limit_order_create2", "feed_publish", "convert"),
     *("account_create", "account_create_with_delegation", "witness_update", "comment_options", "escrow_transfer", "escrow_release"),
@@ -48,7 +48,9 @@ def legacy_index(tag: int) -> int:
 
 @pytest.mark.parametrize("example", WITH_LEGACY_FORM)
 def test_three_names(example: Any) -> None:
-    """An operation is found by its short name, its index and its full name; a converted one also by its own full name."""
+    """An operation can be given by its short name, its index or its full name. One with its own condenser format can also be given by its
+    `legacy_` name.
+    """
     cls = OPERATIONS[example["expect"]["which"]]
     name, given = example["input"]["legacy"]
     converted = cls.NAME not in VIRTUAL_SHARED if issubclass(cls, VirtualOperation) else cls.NAME in CONVERTED
@@ -103,8 +105,8 @@ def test_values_that_are_not_arrays(value: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize("example", WITHOUT)
-def test_operations_with_smts_are_shown_as_empty_votes(example: Any) -> None:
-    """As recorded (case smt_tokens). They can't be decoded; rpc-api.md §4.2 shows a different form."""
+def test_smt_operations_are_shown_as_empty_votes(example: Any) -> None:
+    """The recorded replies have this form (case smt_tokens). It can't be decoded again. rpc-api.md §4.2 describes a different form."""
     given = example["input"]["json"]
     operation = VECTOR_CODECS.parser(ANY)(given)
     assert SHOW(operation) == ["vote", {"voter": "", "author": "", "permlink": "", "weight": 0}]
@@ -208,7 +210,7 @@ def test_a_short_pair_is_an_empty_first_member() -> None:
 
 
 def test_extensions_of_transactions_are_kept() -> None:
-    """Unlike in the reference, which drops them and so changes the id."""
+    """The reference drops these extensions, which changes the transaction's id."""
     wire = Wire(replace(TESTNET, smt=True))
     given = {"expiration": "2020-01-01T00:00:00", "operations": [["vote", {}]], "extensions": [[0, {}]], "signatures": []}
     trx = wire.transaction_from_json(given, True)

@@ -1,6 +1,6 @@
-"""The wire format against its worked examples: primitives, symbols and assets, transactions, blocks, a block log.
+"""The wire format compared with its worked examples: primitives, symbols and assets, transactions, blocks, and a block log.
 
-A last test sees to it that every example of tests/vectors/wire.json is used by some module.
+The last test checks that some test module uses every example of tests/vectors/wire.json.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ TYPES = {
     "time_point_sec": Time,
     "extensions": Extensions,
 }
-# The vectors' chain, and the same as a test build, whose headers may carry actions.
+# The vectors' chain, and the same chain as a test build, whose block headers can contain actions.
 MAIN = replace(load_spec("testnet"), key_prefix="STM", build="main")
 WIRE = Wire(MAIN)
 TEST_WIRE = Wire(replace(MAIN, build="test"))
@@ -71,7 +71,7 @@ TESTNET_WIRE = Wire(TESTNET)
 
 
 def example(group: str, prefix: str = "", *, without: str = "?") -> list[Any]:
-    """The examples of a group whose ids begin like this, as parameters."""
+    """Return the examples of a group whose ids start with `prefix`, as pytest parameters."""
     found = [p for p in vectors(group) if str(p.id).startswith(prefix) and not str(p.id).startswith(without)]
     assert found
     return found
@@ -137,7 +137,7 @@ def test_numbers_beyond_32_bits_are_shown_as_texts() -> None:
 
 
 def wire_of(given: dict[str, Any]) -> Wire:
-    """The chain that an example is for."""
+    """Return the wire format of the chain that an example is for."""
     return TESTNET_WIRE if given.get("network") == "testnet" else WIRE
 
 

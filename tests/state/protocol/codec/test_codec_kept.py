@@ -1,4 +1,4 @@
-"""The memory of a codec is bounded: functions for declared kinds only, and nothing for each decoded value."""
+"""The memory of a codec is bounded: it keeps functions only for declared kinds, and nothing for each decoded value."""
 
 import ast
 
@@ -23,8 +23,8 @@ def test_decoding_blocks_and_custom_operations_retains_nothing() -> None:
     assert len(sizes) == 1
 
 
-def test_no_kind_is_made_in_the_call_that_asks_for_its_functions() -> None:
-    """Kinds are compared by identity, so each such call would retain another kind."""
+def test_calls_that_ask_for_functions_create_no_kind() -> None:
+    """Kinds are compared by identity, so a kind created in such a call would stay in the codec's cache each time."""
     found = [
         f"{source.path}:{node.lineno}"
         for source in sources("state", "rpc", "node")

@@ -1,6 +1,6 @@
-"""The wire format under random values and random damage: what is written reads back, and what can't be read is refused.
+"""The wire format with random values and random damage: encoded values decode to themselves, and undecodable input is refused.
 
-The straight-line code must agree with the kinds of the fields, and hashing bytes as they came with packing them again.
+The generated code must agree with the kinds of the fields. Hashing the received bytes must agree with hashing the repacked value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NO_SMT = Wire(replace(SPEC, smt=False))
 VALUES = {form: Values(CODECS, form) for form in FORMS}
 NO_SMT_VALUES = {form: Values(NO_SMT.codecs, form) for form in FORMS}
 PARTS = [*(field.name for field in wire_fields(SignedTransaction)), "id", "body", "size"]
-# Tests that are made once for each operation make do with less.
+# Tests with one parameter per operation use fewer examples.
 FEWER = settings(max_examples=max(settings().max_examples // 8, 1))
 
 OPERATION_CLASSES = [pytest.param(cls, id=cls.NAME) for _, cls in sorted(OPERATIONS.items())]
@@ -43,7 +43,7 @@ PACKED_OPERATIONS = [bytes.fromhex(v["expect"]["hex"]) for v in EXAMPLES]
 
 
 def dumped(codecs: ChainCodecs, value: Any, form: Form) -> Any:
-    """A value in a JSON form."""
+    """Return a value in a JSON format."""
     return codecs.dump(value, legacy=form == "legacy")
 
 
@@ -68,7 +68,7 @@ def test_every_declared_type(cls: Any, data: st.DataObject) -> None:
 
 
 def by_fields_packed(value: Any) -> bytes:
-    """The packed fields, concatenated."""
+    """Return the concatenated packed fields of a value."""
     return b"".join(CODECS.packer(field.kind)(getattr(value, field.name)) for field in wire_fields(type(value)))
 
 
@@ -107,7 +107,7 @@ def test_blocks(data: st.DataObject) -> None:
 
 @st.composite
 def damaged(draw: st.DrawFn, whole: st.SearchStrategy[bytes]) -> bytes:
-    """Bytes with a few random changes: overwritten, removed, inserted, repeated."""
+    """Return bytes with a few random changes: overwritten, removed, inserted or repeated bytes."""
     data = bytearray(draw(whole))
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(data)))
@@ -127,7 +127,7 @@ def damaged(draw: st.DrawFn, whole: st.SearchStrategy[bytes]) -> bytes:
 
 
 def packed_transaction(operations: list[bytes]) -> bytes:
-    """A transaction of packed operations, with a signature."""
+    """Return a signed transaction of packed operations."""
     return bytes(10) + bytes((len(operations),)) + b"".join(operations) + b"\0\1" + bytes(65)
 
 
@@ -135,7 +135,7 @@ BODIES = st.lists(st.sampled_from(PACKED_OPERATIONS), min_size=1, max_size=3).ma
 
 
 def attempted(read: Unpack, data: bytes) -> Any:
-    """The result of decoding bytes: value and end, or the error's class and text."""
+    """Return the result of decoding bytes: the value and the end position, or the class and text of the error."""
     try:
         return reading(read, data, 0)
     except ChainError as error:
@@ -240,14 +240,14 @@ JSON = st.recursive(
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths to all members of a JSON value."""
+    """Return the paths to all members of a JSON value."""
     inner: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path, *(place for key, item in inner for place in places(item, (*path, key)))]
 
 
 @st.composite
 def damaged_json(draw: st.DrawFn, legacy: bool) -> Any:
-    """A JSON transaction with some members replaced or removed."""
+    """Return a JSON transaction with some members replaced or removed."""
     operation = draw(st.sampled_from(EXAMPLES))["input"]["legacy" if legacy else "json"]
     whole = {"expiration": "2020-01-01T00:00:00", "operations": [copy.deepcopy(operation)], "signatures": ["00" * 65]}
     for _ in range(draw(st.integers(1, 3))):
@@ -265,7 +265,7 @@ def damaged_json(draw: st.DrawFn, legacy: bool) -> Any:
 
 
 def is_read(read: Callable[[Any, bool], Any], value: Any, legacy: bool) -> Any:
-    """The result of decoding JSON, or None after a refusal with a text."""
+    """Return the result of decoding JSON, or None if it is refused."""
     try:
         return read(value, legacy)
     except ChainError as error:

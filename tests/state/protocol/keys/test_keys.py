@@ -1,4 +1,4 @@
-"""Keys, their texts and signatures: the vectors of groups `key` and `sig`, round trips, and invalid input."""
+"""Keys, their text formats, and signatures: the vectors of the groups `key` and `sig`, round trips, and invalid input."""
 
 import hashlib
 from typing import Any
@@ -27,7 +27,7 @@ modes = st.sampled_from(Canonical)
 
 
 def vector_secret(given_key: dict[str, str], expect: dict[str, str]) -> bytes:
-    """The secret of a vector's input."""
+    """Return the secret that the input of a vector describes."""
     match given_key:
         case {"seed": seed}:
             return keys.secret_from_seed(seed)
@@ -185,7 +185,7 @@ def test_secrets_without_a_key(secret: bytes) -> None:
 
 
 def extended_text(secret: bytes, magic: str = "0488ade4") -> str:
-    """A BIP32 private key at the root, with a real checksum."""
+    """Return the text of a BIP32 root private key with a valid checksum."""
     data = bytes.fromhex(magic) + bytes(9) + b"c" * 32 + b"\0" + secret
     return keys.base58_text(data + hashlib.sha256(hashlib.sha256(data).digest()).digest()[:4])
 
@@ -201,7 +201,7 @@ def test_lenient_extended_private_keys() -> None:
     unchecked = keys.base58_text(keys.bytes_from_base58(text)[:-4] + b"\0\0\0\0")
     for lenient in (text, f" {text}\n", unchecked):
         assert keys.secret_from_extended_key(lenient) == SECRET
-    # 62 of its bytes: the first 59 are data, 46 in front of the secret; the rest is taken for most of a checksum.
+    # The first 62 bytes: 59 are taken as data, of which 46 precede the secret, and the last 3 as the start of a checksum.
     short = keys.base58_text(keys.bytes_from_base58(text)[:62])
     assert keys.secret_from_extended_key(short) == SECRET[:13].ljust(32, b"\0")
 
@@ -349,7 +349,7 @@ def test_garbage_behind_a_good_header(header: int, content: bytes, digest: bytes
 
 
 def check_garbage(signature: bytes, digest: bytes, canonical: Canonical) -> None:
-    """Assert that recovery returns a key of a signature that obeys the rule, or refuses with one of three texts."""
+    """Assert that a signature which obeys the rule recovers to a key, or is refused with one of three texts."""
     key, text = b"", ""
     try:
         key = signatures.recover(signature, digest, canonical)

@@ -1,4 +1,4 @@
-"""Records of signatures: the recovered keys in order, zeros for a failed recovery."""
+"""Batches of signature records: the recovered keys in the same order, with zeros for a failed recovery."""
 
 from hashlib import sha256
 
@@ -8,7 +8,7 @@ from state.protocol.keys.signatures import Canonical, sign
 
 
 def record(name: bytes) -> tuple[bytes, bytes]:
-    """A record, and the key that signed it."""
+    """Return a record, and the public key that signed it."""
     secret, digest = sha256(name).digest(), sha256(name + b"!").digest()
     return digest + sign(secret, digest, Canonical.bip_0062), public_key(secret)
 

@@ -1,4 +1,4 @@
-"""Conversions of JSON values: the reference's table of number texts, silent narrowing, and the texts of bad casts."""
+"""Conversions of JSON values: the reference's table of number texts, silent narrowing, and the error texts of invalid casts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(s
 
 
 def outcome(convert: Callable[[Any], Any], value: Any) -> tuple[Any, str]:
-    """The result of a conversion, and the text of its refusal; exactly one is set."""
+    """Return the result of a conversion and the text of its refusal; one of them is empty."""
     try:
         return convert(value), ""
     except (BadCast, ParseError) as error:

@@ -1,4 +1,4 @@
-"""The lenient JSON parser: the reference's table, its replies to recorded broadcasts, and the fast path against the slow one."""
+"""The lenient JSON parser: the reference's table, its replies to recorded broadcasts, and the fast path compared with the slow one."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ from state.protocol.values.jsontext import is_whole, read
 from state.protocol.values.text import decode, encode
 from tests.helpers.wire import vector
 
-# What only the request reader refuses, before the operation is read (operations.md §2.3).
+# Only the request reader refuses with this text, before the operation is parsed (operations.md §2.3).
 REQUEST_READER = "object graph too deep"
 
 PIECES = [
@@ -47,7 +47,7 @@ def is_valid(text: str) -> bool:
 
 
 def outcome(function: Any, *arguments: Any) -> Any:
-    """The result of a function, or the text of its refusal."""
+    """Return the result of a function, or the text of its refusal."""
     try:
         return function(*arguments)
     except ChainError as error:
@@ -55,12 +55,12 @@ def outcome(function: Any, *arguments: Any) -> Any:
 
 
 def slowly(text: str) -> Any:
-    """The value of a text by the lenient parser alone."""
+    """Return the value of a text, parsed only by the slow lenient parser."""
     return outcome(jsontext._Reader(encode(text)).value)
 
 
 def slowly_whole(text: str) -> Any:
-    """Whether the lenient parser alone finds exactly one value."""
+    """Whether the slow lenient parser alone finds exactly one value."""
 
     def whole() -> bool:
         reader = jsontext._Reader(encode(text))
@@ -71,7 +71,7 @@ def slowly_whole(text: str) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equality that distinguishes 1, true and 1.0."""
+    """Compare values, distinguishing 1, true and 1.0."""
     return repr(one) == repr(other)
 
 

@@ -9,7 +9,7 @@ from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
 
 
 def parked_lists() -> tuple[AppendLists[str, int], BackgroundLoad]:
-    """Lists that receive a value in the second of two steps."""
+    """Return lists that load in the background. The second of two steps stores a value in them."""
     lists: AppendLists[str, int] = AppendLists(Journal())
     made = AppendLists[str, int](Journal())
     made.append("a", 7)
@@ -23,7 +23,7 @@ def parked_lists() -> tuple[AppendLists[str, int], BackgroundLoad]:
 
 
 def test_only_loading_objects_have_slow_attribute_access() -> None:
-    # Python has a slower access to each attribute of a class that has this method.
+    # Python accesses every attribute more slowly if the class has this method.
     assert not hasattr(AppendLists, "__getattr__")
     lists, deferred = parked_lists()
     assert (lists.is_loading, hasattr(type(lists), "__getattr__"), isinstance(lists, AppendLists)) == (True, True, True)

@@ -1,4 +1,4 @@
-"""Ids of changed rows since the last read."""
+"""The ids of rows that changed since the last read."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from state.store.lazy.dirty import DirtyRows
 
 
 class Reader:
-    """Model of a table's rows by id, and of the last read."""
+    """A model of a table's row ids and of the last read."""
 
     def __init__(self, count: int) -> None:
         self.next_id, self.journal, self.read = count, Journal(), list[int]()
@@ -42,7 +42,7 @@ def test_undo_marks_read_rows_as_dirty() -> None:
     reader.journal.undo(mark)
     reader.next_id = 1
     assert (reader.noted.ids, len(reader.noted)) == ({1}, 1)
-    # Its id is given to another row, which isn't an unread one.
+    # Another row gets its id. This row must not count as unread.
     reader.next_id = 2
     reader.noted.add(1)
     assert reader.take(9) == [1]

@@ -1,4 +1,4 @@
-"""Incremental reads: the result equals that of a whole read, whatever changes between the slices."""
+"""An incremental read has the same result as a read at once, whatever changes between its slices."""
 
 from collections.abc import Callable
 from random import Random
@@ -29,7 +29,7 @@ def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def change(random: Random, things: Things, count: int) -> None:
-    """Insert, modify and remove rows."""
+    """Insert, modify and remove `count` random rows."""
     for _ in range(count):
         rows = list(things)
         kind = random.random()
@@ -61,7 +61,7 @@ def test_an_incremental_read_has_the_order_at_its_end(seed: int) -> None:
                 found = end.value
                 break
             slices += 1
-            # Fewer than a slice, so that it ends.
+            # Change fewer rows than a slice processes, so that the read ends.
             change(random, things, random.randrange(4))
             if random.random() < 0.1:
                 journal.undo(mark)
@@ -130,7 +130,7 @@ class Holder(BackgroundLoadable):
 
 
 def filling(holder: Holder, reads: ReadMode) -> Callable[[], list[int]]:
-    """Defer the load of an object, and return a read of its content."""
+    """Defer the load of an object, and return a function that reads its content."""
 
     def steps() -> object:
         for number in range(4):

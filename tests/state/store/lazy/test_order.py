@@ -1,4 +1,4 @@
-"""LazyOrder: examples, and random changes against a sorted list."""
+"""LazyOrder: examples, and random changes compared with a sorted list."""
 
 from random import Random
 from typing import Any
@@ -15,7 +15,7 @@ MANY = 20 * REBUILD_SHARE
 
 
 class Scored:
-    """Things with scores, and their order by descending score."""
+    """Things with scores, ordered by descending score."""
 
     def __init__(self, count: int) -> None:
         self.scores: dict[int, Any] = {thing: thing % 10 for thing in range(count)}

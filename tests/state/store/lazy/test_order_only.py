@@ -1,4 +1,4 @@
-"""Fields that only lazy indices read: a change marks the row, and the next read has the new order."""
+"""Fields that only lazy indices read: a change marks the row as dirty, and the next read returns the new order."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""Permissions, roles and custom operations against tests/vectors/social.json.
+"""Permissions, roles and custom operations, compared with tests/vectors/social.json.
 
-Where the chain decides instead of the indexer (social.md §4.2), the recorded answer of the indexer is left out: CHAIN_DECIDES.
+CHAIN_DECIDES lists cases that are not compared, since the chain decides them instead of the recorded indexer (social.md §4.2).
 """
 
 from typing import Any
@@ -82,5 +82,5 @@ def test_envelopes() -> None:
 
 
 def operation_of(op: dict[str, Any]) -> CustomJson:
-    """A custom operation of the vectors."""
+    """Return the custom operation of a vector."""
     return CustomJson(id=op["id"], json=op["json"], required_posting_auths=tuple(op["required_posting_auths"]))

@@ -1,4 +1,4 @@
-"""Ranks of communities against tests/vectors/social.json."""
+"""Ranks of communities, compared with tests/vectors/social.json."""
 
 from state.plugins.social.communities.lists import standings
 from state.plugins.social.rows import Community

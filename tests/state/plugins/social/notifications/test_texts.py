@@ -1,4 +1,4 @@
-"""Texts and links of notifications against tests/vectors/social.json."""
+"""Texts and links of notifications, compared with tests/vectors/social.json."""
 
 from state.plugins.social.notifications.texts import Content, message, url
 from state.plugins.social.notifications.writer import Type

@@ -1,4 +1,4 @@
-"""Scores of notifications, and when votes and mentions are notified, against tests/vectors/social.json."""
+"""Scores of notifications, and which votes and mentions cause notifications, compared with tests/vectors/social.json."""
 
 from state.plugins.social.notifications.writer import Type, contribution, mention_score, mentioned, mentions_most, rank_score, vote_score
 from tests.helpers.social_fixtures import cases, world_of

@@ -1,4 +1,4 @@
-"""Lists of posts: hidden authors."""
+"""Lists of posts: hidden authors, special tags, and payout order."""
 
 import json
 
@@ -18,7 +18,7 @@ def test_hidden_authors() -> None:
 
 
 def test_tags_with_a_slash_reach_no_list_of_communities() -> None:
-    """Lists of communities have names with a slash. A tag or a category of this form must not add a post to them."""
+    """Lists of communities have names that contain a slash. A tag or category of this form must not add a post to them."""
     world = world_of("coin-123456", "ann")
     tags = json.dumps({"tags": ["/coin-123456", "/"]})
     world.comment(author="ann", permlink="tags", parent_permlink="life", json_metadata=tags)
@@ -32,7 +32,7 @@ def test_tags_with_a_slash_reach_no_list_of_communities() -> None:
 
 
 def test_an_unpaid_post_may_be_older_than_a_paid_one() -> None:
-    """Before hardfork 17 votes postpone payouts, so their order differs from that of posts."""
+    """Before hardfork 17 votes postpone payouts, so posts are not paid in the order in which they were written."""
     world = world_of("ann")
     for permlink in ("first", "second", "third"):
         world.comment(author="ann", permlink=permlink, parent_permlink="life")

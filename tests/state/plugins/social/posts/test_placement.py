@@ -1,4 +1,4 @@
-"""Indexing of posts, relations, reblogs and promotion against tests/vectors/social.json."""
+"""Indexing of posts, relations, reblogs and promotion, compared with tests/vectors/social.json."""
 
 import json
 from typing import Any
@@ -73,7 +73,7 @@ def test_changes_of_follows() -> None:
             world.act("ann", ["follow", payload | {"what": words[case["old"]]}], "follow")
         before, count = notified(world, Type.follow), follow_count(world.state, "bob")[0]
         world.act("ann", ["follow", payload | {"what": words[case["new"]]}], "follow")
-        # Leaving state 2 for 1 is no new relation; the indexer agrees.
+        # A change from state 2 to state 1 is not a new relation, in the recorded indexer either.
         assert notified(world, Type.follow) - before == case["follow_notification"], case
         assert (follow_state(world) or 0) == (case["stored"] or 0)
         assert follow_count(world.state, "bob")[0] - count == case["correct_count_delta"]
@@ -91,7 +91,7 @@ def test_changes_of_follows() -> None:
     ],
 )
 def test_refused_follows(case: str, signer: str, payload: dict[str, Any]) -> None:
-    """The chain stores a relation to an unknown account, without a notification."""
+    """The chain stores a relation to an unknown account, but no notification is written."""
     assert case in {entry["case"] for entry in cases("follow_rejections")}
     world = small_world()
     world.act(signer, ["follow", payload], "follow")
@@ -106,7 +106,7 @@ def test_reblogs() -> None:
         world = small_world()
         for one in again.get(case["case"], [case.get("payload")]):
             world.act(case["signer"], ["reblog", one], "follow")
-        # A repeated reblog is notified once here (D14).
+        # A repeated reblog causes only one notification here (D14).
         count = min(case["notifications"], 1)
         assert (len(world.social.reblogs), notified(world, Type.reblog)) == (case["reblogs"], count), case
 
@@ -137,7 +137,7 @@ def test_rows_of_deleted_posts_are_reused() -> None:
 
 
 def test_a_new_post_with_an_old_permlink_can_be_reblogged_again() -> None:
-    """A reblog belongs to the deleted post: it doesn't show the new one, and doesn't prevent another reblog."""
+    """A reblog belongs to the deleted post. It doesn't list the new post, and doesn't prevent a reblog of it."""
     world = SocialScenario()
     world.at("2020-01-10T00:00:00")
     for name in ("ann", "bob"):
