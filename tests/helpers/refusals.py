@@ -190,7 +190,7 @@ def passed_arguments(function: Function, name: str, home: Source) -> Iterator[tu
 
 @cache
 def refers_to(source: Source, home: Source, name: str) -> bool:
-    """Whether a name in one module refers to this name in another: the same module, or one that imports the name or its module."""
+    """Whether `name` in `source` means the one that `home` defines: `source` is `home`, or imports the name or its module."""
     return source == home or any(dotted in (f"{home.module}.{name}", home.module) for _, dotted in imports(source))
 
 

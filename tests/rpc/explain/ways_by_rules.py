@@ -28,12 +28,12 @@ JSON = CustomJson(required_posting_auths=("erin",), id="test", json="{}")
 
 
 def later(seconds: int) -> Make:
-    """Return a maker of a transaction that expires `seconds` after the head block."""
+    """Return a function that makes a transaction that expires `seconds` after the head block."""
     return lambda world: world.transaction(TRANSFER, signers=(secret("alice"),), expiration=world.state.head_time + seconds)
 
 
 def referring(change: Callable[[World, int, int], tuple[int, int]]) -> Make:
-    """Return a maker of a transaction whose reference block is changed by `change`."""
+    """Return a function that makes a transaction whose reference block is changed by `change`."""
 
     def make(world: World) -> SignedTransaction:
         right = world.transaction(TRANSFER)
@@ -56,7 +56,7 @@ def popped(world: World, number: int, prefix: int) -> tuple[int, int]:
 
 
 def again(is_in_block: bool) -> Make:
-    """Return a maker of a transaction that the chain has already accepted as pending or, with `is_in_block`, in a block."""
+    """Return a function that makes a transaction that the chain has already accepted as pending or, with `is_in_block`, in a block."""
 
     def make(world: World) -> SignedTransaction:
         trx = world.transaction(replace(TRANSFER, memo=f"again {is_in_block}"), signers=(secret("alice"),))
@@ -69,12 +69,12 @@ def again(is_in_block: bool) -> Make:
 
 
 def many(count: int, operation: Any, *place: str) -> Make:
-    """Return a maker of a transaction with `count` copies of an operation."""
+    """Return a function that makes a transaction with `count` copies of an operation."""
     return signed(*[operation] * count, by=(place,))  # type: ignore[arg-type]
 
 
 def after(before: Make, operation: Any, *place: str) -> Make:
-    """Return a maker of a transaction that is refused only because another one was accepted before."""
+    """Return a function that makes a transaction that is refused only because another one was accepted before."""
 
     def make(world: World) -> Any:
         trx = before(world)

@@ -1,4 +1,4 @@
-"""A chain with accounts, posts and orders for tests of explanations, and makers of wrongly signed transactions."""
+"""A chain with accounts, posts and orders for tests of explanations, and functions that make wrongly signed transactions."""
 
 import json
 from collections.abc import Callable
@@ -121,17 +121,17 @@ class Way(Struct, frozen=True):
 
 
 def signed(*operations: Operation, by: tuple[tuple[str, str], ...] = (("alice", "active"),), **fields: Any) -> Make:
-    """Return a maker of a correctly signed transaction. `by` lists the dev accounts and roles that sign it."""
+    """Return a function that makes a correctly signed transaction. `by` lists the dev accounts and roles that sign it."""
     return lambda world: world.transaction(*operations, signers=tuple(secret(*place) for place in by), **fields)
 
 
 def with_secrets(*secrets: bytes, operation: Operation = TRANSFER) -> Make:
-    """Return a maker of a transaction signed with these private keys."""
+    """Return a function that makes a transaction signed with these private keys."""
     return lambda world: world.transaction(operation, signers=secrets)
 
 
 def with_digest(digest: Callable[[World, SignedTransaction], bytes], operation: Operation = TRANSFER, role: str = "active") -> Make:
-    """Return a maker of a transaction on which alice signs a wrong digest, the one that `digest` computes."""
+    """Return a function that makes a transaction on which alice signs a wrong digest, the one that `digest` computes."""
 
     def make(world: World) -> SignedTransaction:
         trx = world.transaction(operation)
@@ -148,8 +148,8 @@ def with_signature(world: World, trx: SignedTransaction, digest: bytes, role: st
 
 
 def altered(operation: Operation = TRANSFER, role: str = "active", head: dict[str, int] | None = None, **fields: Any) -> Make:
-    """Return a maker of a transaction that is changed after alice has signed it. `fields` replaces fields of the operation, and `head` adds
-    offsets to fields of the transaction.
+    """Return a function that makes a transaction that is changed after alice has signed it. `fields` replaces fields of the operation.
+    `head` adds offsets to fields of the transaction.
     """
 
     def make(world: World) -> SignedTransaction:
@@ -172,7 +172,7 @@ def body(change: Callable[[bytes], bytes]) -> Callable[[World, SignedTransaction
 
 
 def written(change: Callable[[dict[str, Any]], object], make: Make | None = None) -> Make:
-    """Return a maker of a transaction's JSON that is changed before it is sent."""
+    """Return a function that makes the JSON of a transaction, changed by `change`."""
 
     def made(world: World) -> dict[str, Any]:
         trx = (make or signed(TRANSFER))(world)

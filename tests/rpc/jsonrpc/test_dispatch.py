@@ -340,7 +340,7 @@ async def test_a_batch_is_answered_in_order_and_yields() -> None:
 
     @method("a_api.later", registry=registry)
     async def later(state: str) -> str:
-        """Return asynchronously."""
+        """Return a constant asynchronously."""
         await trio.lowlevel.checkpoint()
         return "later"
 
