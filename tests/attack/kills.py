@@ -47,7 +47,7 @@ class Lost(AssertionError):
 
 
 class Acknowledged(Struct):
-    """What clients know about a folder: the block id at each number, and the block of each transaction."""
+    """The acknowledgements that clients have received for a folder: the block id at each number, and the block of each transaction."""
 
     ids: list[bytes]
     head: int = 0

@@ -154,7 +154,7 @@ def escrow(node: Node, number: int) -> Op:
 
 
 def make_posts(node: Node) -> None:
-    """Make posts, votes for and against them, and replies. One post has its payout; the others are pending."""
+    """Make posts, votes for and against them, and replies. One post has been paid; the payouts of the others are pending."""
     node.send(post("alice", "paid", "The first post", "# Hello\n\nIt is **paid**."))
     node.mine()
     for voter in VOTERS:
@@ -287,7 +287,7 @@ def make_token(node: Node) -> None:
 
 
 def make_unpaid(node: Node) -> None:
-    """Make a pending post with votes, which comes first in the lists, since the payouts of the others are over."""
+    """Make a pending post with votes, which comes first in the lists, since the other posts have been paid."""
     node.advance(POST_SECONDS)
     node.send(post("bob", "unpaid", "What I did today", "Not *much*.", metadata={"tags": ["life"]}))
     node.mine()

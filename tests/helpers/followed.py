@@ -48,7 +48,7 @@ class Replica:
 
     @property
     def head(self) -> int:
-        """The number of its head block."""
+        """The number of the replica's head block."""
         return self.chain.state.props.head_block_number
 
     def is_like(self, other: Chain) -> bool:

@@ -126,7 +126,7 @@ class Sequences(RuleBasedStateMachine):
 
     @rule()
     def apply_again(self) -> None:
-        """Apply an undone block as an external one, with all checks. The state must equal that of the first time."""
+        """Apply an undone block again as if a peer had sent it, with all checks. The state must be the same as the first time."""
         if self.popped:
             self.chain.push_block(self.popped.pop(), SKIP)
             self.chain.clear_pending()

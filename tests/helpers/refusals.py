@@ -130,7 +130,7 @@ def literals(node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
 
 
 def texts_of_name(name: str, scope: Scope, depth: int) -> set[str]:
-    """Return the possible texts of a name: those assigned in the function, passed by callers, or assigned in the module."""
+    """Return the texts that a variable can hold: those assigned in the function, passed by callers, or assigned in the module."""
     found: set[str] = set()
     if depth >= DEPTH_MAX:
         return found

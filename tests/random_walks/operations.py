@@ -52,7 +52,7 @@ def random_post(state: State, draw: Random) -> tuple[str, str]:
 
 
 def number(draw: Random) -> str:
-    """Return an unused word."""
+    """Return a random word of ten hex digits."""
     return f"{draw.getrandbits(40):010x}"
 
 

@@ -230,7 +230,7 @@ def result_of(answer: Any) -> Any:
 
 
 def check(reply: Reply) -> None:
-    """Demand that a response is well-formed, whatever the request was."""
+    """Raise Broken unless a response is well-formed, even if its request was invalid."""
     demand(reply.status in (OK, OVERLOADED, TOO_SLOW), f"an answer has the status {reply.status}")
     if reply.status == OK:
         answers = msgspec.json.decode(reply.body)

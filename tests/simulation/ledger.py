@@ -155,7 +155,7 @@ class Ledger:
         return sent
 
     def check(self, branch: Branch, pending: Collection[bytes], head_time: int, irreversible: int, life: int) -> None:
-        """Demand that each transaction is where its reply says, and count the transactions by outcome."""
+        """Assert that each transaction has the outcome that the node's reply announced, and count the transactions by outcome."""
         total = Counts()
         left = []
         for sent in self.open:

@@ -139,7 +139,7 @@ async def bad_fork(world: World) -> None:
 
 
 async def war(world: World) -> None:
-    """Switch between several branches in turn. Some of them are the previous main branch with more blocks."""
+    """Switch repeatedly between several branches. Some of them are extensions of the previous main branch."""
     async with clients(world):
         for _ in range(world.draw.randint(2, 5)):
             await trio.sleep(world.draw.uniform(0, 10))

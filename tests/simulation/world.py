@@ -341,7 +341,7 @@ class World:
         self._compare_replay(after)
 
     def _require_whole(self, had: list[bytes], has: list[bytes], common: int, what: str) -> None:
-        """Demand that a write interrupted by a kill happened completely or not at all, and that nothing else is missing."""
+        """Assert that a write interrupted by a kill happened completely or not at all, and that nothing else is missing."""
         if common < len(had):
             demand(has[-1] in self.rivals and len(has) >= len(had), what)
         else:
@@ -352,7 +352,7 @@ class World:
         return bool(has) and (has[-1] in self.rivals or has[-1] in before.branch.popped)
 
     def _compare_digests(self, before: Life, after: Life, common: int) -> None:
-        """Demand that the new node has computed the previous node's state from the log, without pending transactions."""
+        """Assert that the new node has computed the previous node's state from the log, without pending transactions."""
         chain = before.context.chain
         if not before.digest:
             chain.on_head_change.clear()
@@ -367,7 +367,7 @@ class World:
         self.figures.restarts_compared += 1
 
     def _compare_replay(self, after: Life) -> None:
-        """Demand that a start from a snapshot has the same result as a replay of all blocks, including plugins."""
+        """Assert that a start from a snapshot has the same result as a replay of all blocks, including plugins."""
         if not after.context.chain.started_at:
             return
         blocks = [each.block for each in after.branch.seen]
@@ -417,7 +417,7 @@ class World:
             )
 
     async def _watch_slots(self) -> None:
-        """Demand in the middle of each slot that its block exists, unless the world has disturbed the node."""
+        """Assert in the middle of each slot that its block exists, unless the world has disturbed the node."""
         while True:
             past = self._chain_time() % (COIN_BLOCK_INTERVAL * 1000) / 1000
             await trio.sleep((COIN_BLOCK_INTERVAL * 1.5 - past) % COIN_BLOCK_INTERVAL or COIN_BLOCK_INTERVAL)

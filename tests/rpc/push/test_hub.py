@@ -1,4 +1,4 @@
-"""Notices to subscribers of a chain: blocks, operations, transactions, refusals and undone blocks, once and in order."""
+"""Notices to subscribers of a chain, each sent once and in order: blocks, operations, transactions, refusals and undone blocks."""
 
 import gc
 from typing import Any

@@ -89,7 +89,7 @@ def test_earlier_limits_of_witness_updates() -> None:
 
 
 def properties(chain: Chain, key: str = "wit", **packed: tuple[Any, Any]) -> WitnessSetProperties:
-    """Return the operation. Each value is given with the kind that packs it."""
+    """Return a witness_set_properties operation. Each property is given as a value and the kind that packs it."""
     codecs = chain.state.wire.codecs
     values = {name: codecs.packer(kind)(value) for name, (kind, value) in packed.items()}
     return WitnessSetProperties("wit", tuple(sorted({"key": key_of(key), **values}.items())))
@@ -133,7 +133,7 @@ def test_properties_are_set_one_by_one(chain: Chain) -> None:
 
 
 def raw(**props: bytes) -> WitnessSetProperties:
-    """Return the operation with values that are already packed."""
+    """Return a witness_set_properties operation with packed values."""
     return WitnessSetProperties("wit", tuple(sorted(props.items())))
 
 

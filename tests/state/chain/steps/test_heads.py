@@ -1,4 +1,4 @@
-"""Missed slots: the counts equal those of a loop over all slots, but a block takes the same time however many slots were missed."""
+"""Missed slots: the counts equal those of a loop over all slots, and the time for a block doesn't depend on how many slots were missed."""
 
 import time
 from collections import Counter
