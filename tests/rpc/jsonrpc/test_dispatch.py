@@ -396,6 +396,7 @@ async def test_an_oversized_batch_is_one_error_and_calls_nothing(monkeypatch: py
 
     @method("a_api.do", registry=registry)
     def do(state: str) -> str:
+        """Record the call."""
         called.append("do")
         return "done"
 
