@@ -1,4 +1,4 @@
-"""The client that sends a request, independent of the protocol."""
+"""The client that sends a request, described independently of the protocol."""
 
 from typing import Any
 
@@ -6,8 +6,11 @@ from msgspec import Struct
 
 
 class Caller(Struct, frozen=True):
-    """The client that sends a request. `address` is its limit key (`http.connection_limits.address_of`), "" in the node's own process.
-    `why_not_local` is the reason why it has no local rights, "" if it has them. `session` is that of its WebSocket, if any.
+    """The client that sends a request.
+
+    `address` is the key by which the client is limited (`http.connection_limits.address_of`), or "" in the node's own process.
+    `why_not_local` is the reason why the client has no local rights, or "" if it has them. `session` is the session of the client's
+    WebSocket, if it has one.
     """
 
     address: str = ""
@@ -16,12 +19,14 @@ class Caller(Struct, frozen=True):
 
     @property
     def is_local(self) -> bool:
-        """Whether the client has local rights: it may call every method."""
+        """Whether the client has local rights, which allow it to call every method."""
         return not self.why_not_local
 
     @property
     def queue(self) -> str:
-        """The client's key in the fair queue: its address, or "" (shared with the node itself) with local rights."""
+        """The client's key in the fair queue. It is the client's address, or "" for clients with local rights, which share it with the node
+        itself.
+        """
         return self.address if self.why_not_local else ""
 
 

@@ -1,14 +1,14 @@
-"""Interface of the node's dev chain for the methods of dev_api."""
+"""Interface of the node's dev chain, as the methods of dev_api use it."""
 
 from collections.abc import Generator, Iterator
 from typing import Protocol
 
 
 class DevChain(Protocol):
-    """Makes blocks and controls the time of a chain. Methods that change the chain must be called in a job of the processor. They raise
-    Refused.
+    """Makes blocks, and controls the time of a chain. Methods that change the chain must be called in a job of the processor. They raise
+    Refused if they can't do the change.
 
-    Iterators change the chain by one block per step, so that other calls can run in between (`Processor.run_steps`).
+    A returned iterator changes the chain by one block per step, so that other calls can run in between (`Processor.run_steps`).
     """
 
     @property
@@ -17,7 +17,7 @@ class DevChain(Protocol):
 
     @property
     def seconds_ahead(self) -> int:
-        """The difference between the chain's time and the system time, in seconds."""
+        """How far the chain's time is ahead of the system time, in seconds."""
 
     @property
     def block_mode(self) -> str:
@@ -36,16 +36,18 @@ class DevChain(Protocol):
         """The ids of the dev snapshots, oldest first."""
 
     def mine(self, count: int) -> Iterator[object]:
-        """Make `count` blocks: the first in the next slot, or at the chain's time if that is later, the others in consecutive slots."""
+        """Make `count` blocks. The first is in the next slot, or at the chain's time if that is later. The others are in the slots after
+        it.
+        """
 
     def set_block_mode(self, text: str) -> None:
         """Set the block mode, a value of `--blocks`."""
 
     def advance(self, seconds: int, leap: str) -> Iterator[object]:
-        """Advance the chain's time. `leap` is the treatment of skipped slots, `missed` or `produced`; "" selects the node's default."""
+        """Advance the chain's time. `leap` determines whether skipped slots are `missed` or `produced`. "" selects the node's default."""
 
     def set_next_block_time(self, time: int) -> int:
-        """Set the time of the next block, in seconds since 1970. Return the time rounded up to a slot."""
+        """Set the time of the next block, in seconds since 1970. Return this time, rounded up to a slot."""
 
     def snapshot_in_steps(self) -> Generator[None, None, int]:
         """Take a dev snapshot in steps and return its id. The chain must not change between the steps (`Processor.in_steps`)."""

@@ -10,7 +10,7 @@ ROOT = "coind"
 
 
 class Log:
-    """Logger for one part of the program. The value `exc_info`, if given, is an exception whose traceback is logged."""
+    """Logger for one part of the program. If an event has the value `exc_info`, an exception, its traceback is logged."""
 
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(f"{ROOT}.{name}")

@@ -1,4 +1,4 @@
-"""Interface of the node's processor, which owns the chain, for RPC methods that change the chain."""
+"""Interface of the node's processor, which owns the chain. RPC methods use it to change the chain."""
 
 from collections.abc import Callable, Generator, Iterator
 from typing import Protocol, TypeVar
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 class Inclusion(Struct, frozen=True):
-    """The position of a transaction in the chain. If `trx_num` is -1, the transaction had expired at that block."""
+    """The position of a transaction in the chain. If `trx_num` is -1, the transaction had expired when that block was applied."""
 
     id: bytes
     block_num: int
@@ -27,7 +27,7 @@ class Processor(Protocol):
         """Apply a transaction on top of the pending state."""
 
     async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
-        """Apply a block, or store it on its branch."""
+        """Apply a block. If it belongs to another branch, store it there."""
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller) -> Inclusion:
         """Push a transaction and wait for the block that includes it, or for the first block after its expiration.
@@ -37,21 +37,24 @@ class Processor(Protocol):
         """
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
-        """Push the blocks head + 1 to head + `count` of a block file. Return the number of applied blocks.
+        """Push the next `count` blocks from a block file, beginning with the one after the head. Return the number of applied blocks.
 
-        Stops at the first refused block. Raises: Refused if the file cannot be read.
+        Stops at the first refused block. Raises Refused if the file cannot be read.
         """
 
     async def run_steps(self, steps: Iterator[object]) -> int:
-        """Run the steps of an iterator that changes the chain, each as a separate job. Return the number of steps. Exceptions propagate."""
+        """Run the steps of an iterator that changes the chain, each step as a separate job. Return the number of steps. Exceptions
+        propagate.
+        """
 
     async def in_turn(self, work: Callable[[], Result]) -> Result:
         """Run a function that changes the chain as a job, and return its result. Exceptions propagate.
 
-        If the function drops a transaction for which a caller is waiting, that caller is refused.
+        If the function drops a transaction for which a caller is waiting, the caller's request is refused.
         """
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
-        """Run a read-only generator as a job, and return its result. Other reads run between its steps; the chain doesn't change.
-        Exceptions propagate.
+        """Run a read-only generator as a job, and return its result. Exceptions propagate.
+
+        Other reads run between its steps. The chain doesn't change meanwhile.
         """

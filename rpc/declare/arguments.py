@@ -1,4 +1,4 @@
-"""Arguments of RPC methods: conversion from JSON by annotation, the value of a missing argument, and the JSON form of that default.
+"""Arguments of RPC methods: how an annotation determines the conversion from JSON, the value of a missing argument, and its JSON form.
 
 The codecs of state.protocol convert scalars and declared types. This module adds lists, start keys, enumerations and query objects. Source:
 rpc-api.md §1.9.
@@ -89,7 +89,7 @@ Converter = Callable[[Any, Wire, Form], Any]
 
 
 class TimestampKind(Seconds):
-    """A time as an argument. Dates before 1970 become the epoch, since they would wrap to times that no date string can represent."""
+    """A time as an argument. A date before 1970 becomes the epoch. Otherwise it would wrap to a time that no date string can represent."""
 
     def parser(self, codecs: Codecs, legacy: bool) -> Read:
         read = super().parser(codecs, legacy)
@@ -105,7 +105,7 @@ Timestamp = Annotated[int, TimestampKind()]
 
 
 class Example(Struct, frozen=True):
-    """Annotation of an argument: its value in the docs' example call, for types without an example.
+    """Annotation of an argument: the value for the example call in the docs. Needed if no example can be derived from the argument's type.
 
     Use: `Permlink = Annotated[Text, Example("first-post")]`.
     """
@@ -117,7 +117,7 @@ Permlink = Annotated[Text, Example("first-post")]
 
 
 class MaxValue(Struct, frozen=True):
-    """Annotation of an integer argument: a value above `maximum` is refused, after all arguments are converted.
+    """Annotation of an integer argument: a value above `maximum` is refused. This is checked after all arguments have been converted.
 
     Use: `BlogLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 ...")]`. With `key`, the text can contain the refused
     value as `${key}`.
@@ -130,7 +130,7 @@ class MaxValue(Struct, frozen=True):
 
     @property
     def refused_condition(self) -> str:
-        """The condition in the message of the refusal."""
+        """The condition that the refusal's message contains."""
         return self.condition or f"args.limit <= {self.maximum}"
 
     def check(self, value: int) -> None:
@@ -139,32 +139,32 @@ class MaxValue(Struct, frozen=True):
 
 
 class ExactLength(Struct, frozen=True):
-    """Annotation of a tuple argument: arrays of another size are refused with this message. Without it, missing elements get defaults."""
+    """Annotation of a tuple argument: an array of another size is refused with this message. Without it, missing elements get defaults."""
 
     text: str
     condition: str = ""
 
     def check(self, given: list[Any], size: int) -> None:
-        """Refuse an array that doesn't have exactly `size` members."""
+        """Refuse an array that doesn't have exactly `size` elements."""
         require(len(given) == size, self.text, condition=self.condition or f"key.size() == {size}")
 
 
 class EnumTitle(Struct, frozen=True):
-    """Annotation of an enumeration: its name in the reference, in the product's spelling."""
+    """Annotation of an enumeration: the name of its type in the reference's messages, spelled with coind's brand."""
 
     text: str
 
 
 class OneOfNames(Struct, frozen=True):
-    """Annotation of an enumeration: the members that this method accepts. Used only in the docs; the method's function refuses other
-    members.
-    """
+    """Annotation of an enumeration: the names that a method accepts. It only affects the docs. The method itself refuses other names."""
 
     names: tuple[str, ...]
 
 
 class AnyOf(Struct, frozen=True):
-    """Annotation of an argument that the method's function converts, since its type depends on another argument: the possible types."""
+    """Annotation that lists the possible types of an argument, for the docs. Its type depends on another argument, so the method converts
+    it.
+    """
 
     annotations: tuple[Any, ...]
 
@@ -183,7 +183,7 @@ class Argument(Struct, Generic[Value], frozen=True):
 
 
 class PreparsedTransaction(dict[str, Any]):
-    """The JSON object of a transaction in a call's params, together with the transaction that was parsed from it ahead of the call."""
+    """The JSON object of a transaction in a call's params, together with the transaction that was parsed from it before the call."""
 
     def __init__(self, value: dict[str, Any], transaction: SignedTransaction) -> None:
         super().__init__(value)
@@ -203,13 +203,13 @@ UNREAD = (Any, object)
 
 
 def register_converter(of: type, converter: Converter) -> None:
-    """Register the converter from JSON for arguments of a type. The value of a missing argument is converted from an empty object."""
+    """Register the function that converts JSON to arguments of a type. A missing argument gets the value converted from an empty object."""
     assert of not in CONVERTERS, f"{of} has a converter"
     CONVERTERS[of] = converter
 
 
 def argument(annotation: Any, wire: Wire, form: Form = APPBASE) -> Argument[Any]:
-    """Return the converter for an annotation. Methods also use it to convert start keys whose type depends on the requested order."""
+    """Return the converter for an annotation. Methods call this for start keys, whose type depends on the requested order."""
     bare, marks = annotation, getattr(annotation, "__metadata__", ())
     if marks:
         bare = annotation.__origin__
@@ -219,7 +219,7 @@ def argument(annotation: Any, wire: Wire, form: Form = APPBASE) -> Argument[Any]
 
 
 def shown_default(default: Default, member: Argument[Any]) -> Any:
-    """Return the JSON form of an argument's default value (declared, or that of its type); UNSET if it has none."""
+    """Return the JSON form of an argument's default, or UNSET if it has none. Without a declared default, that of the type is used."""
     if default is member.default:
         return member.shown()
     declared = default()
@@ -229,9 +229,9 @@ def shown_default(default: Default, member: Argument[Any]) -> Any:
 
 
 def object_reader(fields: Sequence[tuple[str, Read, Default]], wire: Wire) -> Callable[[Any], list[Any]]:
-    """Return a function that converts a JSON object to a list of the values of `fields`, with names in either spelling.
+    """Return a function that converts a JSON object to a list of the values of `fields`. Both spellings of a field's name are accepted.
 
-    The function ignores other members, and raises BadArgument if a member is refused.
+    The function ignores other members, and raises BadArgument if a member's value is refused.
     """
     plan = [(wire.spec.spell(name), name, read, default) for name, read, default in fields]
 
@@ -252,7 +252,7 @@ def object_reader(fields: Sequence[tuple[str, Read, Default]], wire: Wire) -> Ca
 
 
 def is_query(cls: Any) -> bool:
-    """Whether a type is a Struct with fields that aren't declared for the wire format, for example a discussion query."""
+    """Whether a type is a query object: a Struct whose fields aren't declared for the wire format."""
     return isinstance(cls, type) and issubclass(cls, Struct) and len(wire_fields(cls)) < len(cls.__struct_fields__)
 
 
@@ -320,14 +320,14 @@ def _tuple(elements: tuple[Any, ...], marks: tuple[Any, ...], wire: Wire, form: 
         if exactly is None:
             return tuple([m.read(given[i]) if i < len(given) else m.default() for i, m in enumerate(members)])
         exactly.check(given, size)
-        # The reference passes these members as arguments of one C++ call, which its compiler evaluates from last to first.
+        # The reference passes these members as arguments of one C++ call. Its compiler evaluates them from last to first.
         return tuple([m.read(item) for m, item in zip(members[::-1], given[::-1], strict=True)])[::-1]
 
     return Argument(read, lambda: tuple([m.default() for m in members]), lambda: [m.shown() for m in members])
 
 
 def _choice(cls: type[enum.Enum], marks: tuple[Any, ...], wire: Wire) -> Argument[Any]:
-    """Return the converter for an enumeration: by name, or by index in the declaration. Aliases can only be given by name."""
+    """Return the converter for an enumeration. It accepts names, and indices in declaration order. Aliases are accepted only by name."""
     names, members = cls.__members__, list(cls)
     own_names = [member.name for member in members]
     title = wire.spec.spell(next((mark.text for mark in marks if isinstance(mark, EnumTitle)), cls.__name__))
@@ -356,7 +356,7 @@ def _query(cls: Any, wire: Wire, form: Form) -> Argument[Any]:
 
 
 def _field_default(field: msgspec.structs.FieldInfo, member: Argument[Any]) -> Default:
-    """Return the function that returns a query member's default: the declared one, or that of its type."""
+    """Return a function that returns the default of a query's member: the declared default, or else that of the member's type."""
     if field.default is not msgspec.NODEFAULT:
         declared = field.default
         return lambda: declared

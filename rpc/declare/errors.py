@@ -30,9 +30,9 @@ Clock = Callable[[], float]
 
 
 class PushFailed(Exception):
-    """Raised if a pushed transaction or block is refused. Here assertions are server errors, too (rpc-api.md §7.1).
+    """Raised if a pushed transaction or block is refused. Assertions then have the code of server errors, too (rpc-api.md §7.1).
 
-    `transaction` is the refused transaction, None for a block. `units` is the work to charge to its sender.
+    `transaction` is the refused transaction, or None for a block. `units` is the work to charge to its sender.
     """
 
     def __init__(self, error: ChainError, transaction: SignedTransaction | None = None) -> None:
@@ -41,7 +41,7 @@ class PushFailed(Exception):
 
 
 class NotServed(Exception):
-    """Raised for a method that is listed but not served. The reply is the same as for an unknown method (rpc-api.md §9.2)."""
+    """Raised for a method that is listed but not served. The client gets the same reply as for an unknown method (rpc-api.md §9.2)."""
 
     def __init__(self, method: str) -> None:
         error = Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method)
@@ -62,9 +62,9 @@ class InvalidParameters(Exception):
 
 
 class BadArgument(Exception):
-    """Raised if an argument is refused. `name` is its name, for a member of an object with the argument's name: `query.tag`.
+    """Raised if an argument is refused. `name` is the argument's name. For a member of an object it includes both names: `query.tag`.
 
-    If the argument is a transaction that can't be parsed, `unread` is its JSON, and whether it is in the condenser's form.
+    If the argument is a transaction that can't be parsed, `unread` contains its JSON, and whether it is in the condenser's form.
     """
 
     def __init__(self, refused: "ChainError | BadArgument", name: str, unread: tuple[Any, bool] | None = None) -> None:
@@ -75,7 +75,7 @@ class BadArgument(Exception):
 
 
 class UpstreamError(Exception):
-    """Raised if another node replies to a forwarded call with an error. The client receives its error object, `error`, unchanged."""
+    """Raised if another node replies to a forwarded call with an error. The client receives that node's error object (`error`)."""
 
     def __init__(self, said: dict[str, Any]) -> None:
         super().__init__(said.get("message"))
@@ -83,7 +83,7 @@ class UpstreamError(Exception):
 
 
 class NotEnabled(Exception):
-    """Raised for a method that needs one of `plugins`, none of which is enabled."""
+    """Raised for a method that needs at least one of `plugins`, if none of them is enabled."""
 
     def __init__(self, error: Refused, plugins: tuple[str, ...]) -> None:
         super().__init__(error)
@@ -92,12 +92,12 @@ class NotEnabled(Exception):
 
 
 def code_of(error: ChainError, assertion: int) -> int:
-    """Return the JSON-RPC error code of a refusal. `assertion` is the code for assertions."""
+    """Return the JSON-RPC error code of a refusal. `assertion` is the code to use for assertions."""
     return assertion if error.CODE == ASSERTION else SERVER_ERROR
 
 
 def plain_error(code: int, message: str) -> dict[str, Any]:
-    """Return an error object of the JSON-RPC layer, with code and message only."""
+    """Return an error object of the JSON-RPC layer, which has only a code and a message."""
     return {"code": code, "message": message}
 
 
@@ -112,7 +112,10 @@ def internal_error() -> dict[str, Any]:
 
 
 def error_object(error: ChainError, code: int, wire: Wire, clock: Clock) -> dict[str, Any]:
-    """Return the error object for a refusal in a chain's spelling. `clock` returns seconds since 1970, for the time in the object."""
+    """Return the error object for a refusal, with the names and symbols of a chain.
+
+    `clock` returns seconds since 1970. The object contains this time.
+    """
     spell = wire.spec.spell
     context = _context(error, clock)
     frames = [(error.format, error.values), (error.context, {}), *error.frames]
@@ -129,14 +132,14 @@ def error_object(error: ChainError, code: int, wire: Wire, clock: Clock) -> dict
 
 
 def _of_limits(error: ChainError) -> dict[str, Any]:
-    """Return the members of `error.data` that describe an exceeded work limit."""
+    """Return the members that `error.data` gets if a work limit was exceeded."""
     if isinstance(error, TooMuchWork):
         return {"units": error.units, "limit": error.limit, "kinds": error.kinds}
     return {"retry_after_seconds": error.seconds} if isinstance(error, RefusedTooOften) else {}
 
 
 def jsonable(value: object, wire: Wire) -> Any:
-    """Convert a value of a refusal to JSON: numbers and strings unchanged, declared types in the NAI form."""
+    """Convert a value in a refusal to JSON. Numbers and strings stay unchanged. Declared types are encoded in the NAI form."""
     if value is None or isinstance(value, (str, bool, float)):
         return value
     if isinstance(value, int):
@@ -155,7 +158,7 @@ def jsonable(value: object, wire: Wire) -> Any:
 
 
 def _context(error: ChainError, clock: Clock) -> dict[str, Any]:
-    """Return the refusal's position in the reference's source, and its time."""
+    """Return the position in the reference's source at which it raises this refusal, and the current time."""
     file, line, method = "", 0, ""
     trace = error.__traceback__
     while trace is not None:
@@ -168,7 +171,7 @@ def _context(error: ChainError, clock: Clock) -> dict[str, Any]:
 
 
 class RefusedTooOften(Refused):
-    """Raised for a client whose allowance of refused work is used up. `seconds` is the time until it may try again."""
+    """Raised for a client whose allowance of refused work is used up. After `seconds` it may try again."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = ceil(seconds * 10) / 10

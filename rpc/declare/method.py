@@ -1,4 +1,4 @@
-"""`@method` declares an annotated function as an RPC method; `bind` binds the method to a chain and to its context objects.
+"""`@method` declares an annotated function as an RPC method. `bind` binds the method to a chain and to its context objects.
 
 Source: rpc-api.md §1.5, §1.9, §1.13.
 """
@@ -24,11 +24,11 @@ from state.protocol.work import ARGUMENTS, TooMuchWork
 POSITIONAL_GROUP = "condenser_api"
 UNCONVERTED_GROUP = "bridge"
 TEST_GROUP = "dev_api"
-# Maximum number of values in the arguments of a call without local rights, and the number of values that a unit of work pays for.
+# Maximum number of values in the arguments of a call without local rights, and the number of values for which one unit of work pays.
 VALUES_MAX, VALUES_PER_UNIT = 12_000, 3
 
 MethodFunction = TypeVar("MethodFunction", bound=Callable[..., Any])
-Call = Callable[[Any, Caller], Any]  # params and caller to result
+Call = Callable[[Any, Caller], Any]  # a function from params and caller to the result
 # Context objects that differ per connection.
 SESSION, CALLER = "session", "caller"
 # Context objects that exist only in the process that owns the chain.
@@ -43,7 +43,7 @@ class Parameter(Struct, frozen=True):
     default: Any
 
     def shown(self, wire: Wire) -> str:
-        """Return the argument's name in the chain's spelling."""
+        """Return the argument's name with the names and symbols of the chain."""
         return wire.spec.spell(self.name.rstrip("_"))
 
     @property
@@ -57,7 +57,7 @@ class Method(Struct, frozen=True, kw_only=True):
 
     name: str
     function: Callable[..., Any]
-    declared: Callable[..., Any]  # the decorated function, which has the signature; `function` may be a wrapper of it
+    declared: Callable[..., Any]  # the decorated function, which has the declared signature; `function` can be a wrapper of it
     required: int
     renamed: str
     form: Form
@@ -99,12 +99,12 @@ class Method(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_caller(self) -> bool:
-        """Whether the function takes the caller, for example to broadcast."""
+        """Whether the function takes the caller as a context object, for example to broadcast."""
         return CALLER in self.context
 
     @property
     def needs_owner(self) -> bool:
-        """Whether only the process that owns the chain can answer a call, since the method changes something or describes the node."""
+        """Whether only the process that owns the chain can answer a call, because the method changes the chain or describes the node."""
         return not (self.needs_session or self.of_process) and (self.loopback_only or not OWNER_OBJECTS.isdisjoint(self.context))
 
     @property
@@ -137,21 +137,24 @@ def method(
     of_process: bool = False,
     registry: dict[str, Method] = METHODS,
 ) -> Callable[[MethodFunction], MethodFunction]:
-    """Declare the decorated function as the RPC method `group.name`. The rest of the declaration is the function's signature.
+    """Declare the decorated function as the RPC method `group.name`. The function's signature is the rest of the declaration.
 
-    Parameters before a `/` (without a `/`, only the first) are context objects (`state`, `processor`, ...), passed by name; `_state` is an
-    unused state. `session` is the session of the caller's WebSocket; the method isn't served over HTTP. `caller` is the client. Both must
-    be the last context object. The other parameters are arguments. An `async` function may wait (broadcasts); other functions return at
-    once.
+    Parameters before a `/` (without a `/`, only the first one) are context objects (`state`, `processor`, ...), which are passed by name.
+    `_state` is an unused state. `session` is the session of the caller's WebSocket; the method then isn't served over HTTP. `caller` is the
+    client. Both must be the last context object. The other parameters are arguments. An `async` function may wait, as for a broadcast. All
+    other functions return at once.
 
-    `key`: the reply is an object with this name as its only member, whose value is the result of the function.
-    `record`: the record or kind as which the JSON objects of the result are encoded.
-    `required`: the number of first arguments that have no default in this group. `renamed`: the name of the first argument in this group.
-    `form`: LEGACY by default for condenser_api, else APPBASE. `raw`: the function gets the params unconverted.
-    `plugin`: the method is served only if one of these plugins or optional groups is enabled. Otherwise a call is refused with
-    `not_enabled` (condition, text), or if that is missing, as an unknown method.
-    `loopback_only`: only clients with local rights see the method. `needs_local`: all clients see it, but only those may call it.
-    `of_process`: the method describes the process that answers, so reader processes answer it themselves.
+    * `key`: the reply is an object with this name as its only member, whose value is the function's result.
+    * `record`: the record or kind as which the JSON objects of the result are encoded.
+    * `required`: how many of the first arguments have no default in this group.
+    * `renamed`: the name of the first argument in this group.
+    * `form`: the JSON form. The default is LEGACY for condenser_api and APPBASE for all other groups.
+    * `raw`: the function gets the params without conversion.
+    * `plugin`: the method is served only if one of these plugins or optional groups is enabled. Otherwise a call is refused with
+      `not_enabled` (condition, text), or as an unknown method if that is missing.
+    * `loopback_only`: only clients with local rights see the method.
+    * `needs_local`: all clients see the method, but only those with local rights may call it.
+    * `of_process`: the method describes the process that answers. Reader processes therefore answer it themselves.
     """
 
     def declare(function: MethodFunction) -> MethodFunction:
@@ -187,9 +190,9 @@ def method(
 
 
 def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
-    """Return a function that calls a method with its params on one chain. `show` is available to all methods as a context object.
+    """Return a function that calls a method with given params on one chain. All methods can take `show` as a context object.
 
-    The arguments' converters are built at the first call, since most methods are never called.
+    The converters of the arguments are built at the first call, since most methods are never called.
     """
     missing = [name for name in method.context if name not in context and name not in ("show", SESSION, CALLER)]
     if missing:
@@ -208,7 +211,7 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
 
 
 def require_few_values(params: Any) -> None:
-    """Refuse arguments that contain more than VALUES_MAX values, since their conversion can't be interrupted."""
+    """Refuse arguments that contain more than VALUES_MAX values. Their conversion can't be interrupted."""
     count, lists = 0, [params]
     while lists:
         value = lists.pop()
@@ -255,7 +258,7 @@ def identity(caller: Caller) -> Caller:
 
 
 def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:
-    """Return a call function that always raises NotEnabled, for methods whose plugins are not enabled."""
+    """Return a call function that always raises NotEnabled. It is used for methods whose plugins are not enabled."""
 
     def call(_params: Any, _caller: Caller) -> Any:
         raise NotEnabled(error, plugins)
@@ -264,7 +267,7 @@ def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:
 
 
 def default_of(parameter: Parameter, member: Argument[Any]) -> Callable[[], Any]:
-    """Return the function that returns an argument's default: the declared one, or that of its type."""
+    """Return a function that returns the default of an argument: the declared default, or else that of the argument's type."""
     if parameter.required:
         return member.default
     declared = parameter.default
@@ -280,7 +283,7 @@ class _Signature(Struct, frozen=True):
 
 @cache
 def _signature(function: Callable[..., Any]) -> _Signature:
-    """Return a function's arguments and result type. Computed on first use, since a start needs few signatures."""
+    """Return a function's arguments and result type. They are computed on first use, since the node needs few of them while it starts."""
     hints = get_type_hints(function, include_extras=True)
     parameters = list(inspect.signature(function).parameters.values())[_count_context(function) :]
     return _Signature(tuple(Parameter(p.name, hints[p.name], p.default) for p in parameters), hints.get("return"))
@@ -288,7 +291,7 @@ def _signature(function: Callable[..., Any]) -> _Signature:
 
 @cache
 def _parameters(function: Callable[..., Any], required: int, renamed: str) -> tuple[Parameter, ...]:
-    """Return the arguments of the method that this function implements, with the method's `required` and `renamed`."""
+    """Return the arguments of the method that this function implements. `required` and `renamed` are those of `method`."""
     parameters = _signature(function).parameters
     given = tuple(Parameter(each.name, each.annotation, inspect.Parameter.empty) for each in parameters[:required])
     named = given + parameters[required:]
@@ -307,12 +310,12 @@ def _context(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _count_context(function: Callable[..., Any]) -> int:
-    """Return the number of context objects that a function takes: the parameters before the `/`; without a `/`, one."""
+    """Return the number of context objects that a function takes: all parameters before the `/`, or one if there is no `/`."""
     return function.__code__.co_posonlyargcount or min(1, function.__code__.co_argcount)
 
 
 def _under_key(key: str, function: Callable[..., Any], waits: bool) -> Callable[..., Any]:
-    """Wrap a function so that it returns an object with its result under `key`. With `waits`, both functions are async."""
+    """Wrap a function so that its result becomes the member `key` of an object. With `waits`, both functions are async."""
 
     async def wait(*values: Any) -> dict[str, Any]:
         return {key: await function(*values)}
@@ -321,7 +324,7 @@ def _under_key(key: str, function: Callable[..., Any], waits: bool) -> Callable[
 
 
 def _named(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:
-    """Return a function that reads named arguments. null and [] mean no arguments; an array contains them in declared order."""
+    """Return a function that reads named arguments. null and [] mean no arguments. Other arrays contain them in declared order."""
     names = [parameter.name.rstrip("_") for parameter in method.parameters]
     fields = [
         (name, member.read, default_of(parameter, member))
@@ -367,8 +370,8 @@ def _positional(method: Method, members: list[Argument[Any]], wire: Wire) -> Cal
 
 
 def _unconverted(method: Method) -> Callable[[Any], list[Any]]:
-    """Return a function that reads named or positional arguments without converting them. It refuses unknown names and wrong counts
-    (social.md §3.1).
+    """Return a function that reads named or positional arguments without converting them. It refuses unknown names and a wrong number of
+    arguments (social.md §3.1).
     """
     names = [parameter.name for parameter in method.parameters]
 
@@ -393,7 +396,9 @@ def _unconverted(method: Method) -> Callable[[Any], list[Any]]:
 
 
 def count_texts(least: int, most: int) -> tuple[str, str]:
-    """Return condition and message of the refusal for a wrong number of arguments. The `#s` in it is in the reference's message."""
+    """Return condition and message of the refusal for a wrong number of arguments. As in the reference, the message contains a literal
+    `#s`.
+    """
     if least == most:
         return f"args.size() == {most}", "Expected #s argument(s), was ${n}"
     if most == least + 1:

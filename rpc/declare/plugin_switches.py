@@ -1,4 +1,4 @@
-"""Values of `--enable` and of `plugins` in chain specs: plugins, and optional groups of methods that need no plugin."""
+"""What `--enable` and `plugins` in chain specs accept: plugins, and optional groups of methods that need no plugin."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from state.plugins.plugin import Plugin
 
 
 class OptionalGroup(Struct, frozen=True):
-    """A group of methods that needs no plugin but is served only if it is enabled by name."""
+    """A group of methods that needs no plugin, but is served only if its name is enabled."""
 
     name: str
 
@@ -20,13 +20,13 @@ Switch = Plugin[Any] | OptionalGroup | str
 
 
 def names_of(switch: Switch | tuple[Switch, ...]) -> tuple[str, ...]:
-    """Return the names of a switch or of several switches."""
+    """Return the names of one or more plugins or optional groups."""
     switches = switch if isinstance(switch, tuple) else (switch,)
     return tuple([one if isinstance(one, str) else one.name for one in switches])
 
 
 def hint(names: tuple[str, ...]) -> str:
-    """Return a hint on how to enable methods that need one of the switches with these names."""
+    """Return a hint that explains how to enable methods that need one of these plugins or groups."""
     kind = "group of methods" if all(name in {group.name for group in OPTIONAL_GROUPS} for name in names) else "plugin"
     options = " or ".join(f"--enable {name}" for name in names)
     return f"this needs the {kind} {' or '.join(names)}, which is off. Start the node with {options}"

@@ -1,8 +1,8 @@
-"""Encodes results as records (declared classes) in the method's JSON form.
+"""Encodes results as records (declared classes), in the JSON form of the method.
 
-Records have more kinds of fields than operations: a field may be read from an attribute path (`FieldPath`, `OptionalFieldPath`), below an
-attribute that the class names (`ROOT`), or be a constant (`ConstantField`). The codecs call `record_dumper` for every declared class, so
-that nested records are encoded as records, too.
+Records have more kinds of fields than operations. A field can be read from an attribute path (`FieldPath`, `OptionalFieldPath`), or from an
+attribute of the object that the class's `ROOT` names, or be a constant (`ConstantField`). The codecs call `record_dumper` for every
+declared class, so that nested records are encoded as records, too.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from state.protocol.transaction import Wire
 from state.protocol.work import Work
 
 CHAINS_KEPT_MAX = 8
-# Numbers of record fields, and of characters in strings, that one unit of work pays for.
+# Number of record fields, and of characters in strings, for which one unit of work pays.
 FIELDS_OF_UNIT, LETTERS_OF_UNIT = 24, 2000
 OPERATION_UNITS = 2  # units of work to encode an operation in a record
 
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 class ShowsRecord(Struct, frozen=True):
-    """Annotation of a JSON value: it is encoded as `record`."""
+    """Annotation of a JSON value that is encoded as `record`."""
 
     record: Any
 
@@ -47,12 +47,12 @@ class RecordEncoder:
         self._dumpers: dict[Any, Dump] = {}
 
     def __call__(self, record: Any, value: Any) -> Json:
-        """Encode a value as a record."""
+        """Encode `value` as an instance of the record `record`."""
         shown: Json = self.by(record)(value)
         return shown
 
     def by(self, record: Any) -> Dump:
-        """Return the function that encodes values as a record."""
+        """Return the function that encodes values as instances of a record."""
         dump = self._dumpers.get(record)
         if dump is None:
             dump = self._codecs.dumper(record, self.legacy) or as_it_is
@@ -72,7 +72,7 @@ class RecordEncoder:
         def dump_counted(value: Any) -> Any:
             spend(units, name)
             shown = dump(value)
-            # Long strings take time later, when the reply is encoded as bytes.
+            # Long strings also take time later, when the reply is encoded as bytes.
             letters = sum([len(shown[text]) for text in texts])
             if letters >= LETTERS_OF_UNIT:
                 spend(letters // LETTERS_OF_UNIT, name)
@@ -81,12 +81,12 @@ class RecordEncoder:
         return dump_counted
 
     def each(self, record: Any, values: Iterable[Any]) -> list[Any]:
-        """Encode values as records, in order."""
+        """Encode each value as an instance of the record, in order."""
         dump = self.by(record)
         return [dump(value) for value in values]
 
     def maybe(self, record: Any, value: Any) -> Json | None:
-        """Encode a value as a record; return None for None."""
+        """Encode a value as an instance of the record. Return None for None."""
         return None if value is None else self(record, value)
 
 
@@ -97,13 +97,13 @@ def record_codecs(spec: ChainSpec) -> ChainCodecs:
 
 
 def record_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
-    """Return a function that encodes a value as a record. The codec's generator compiles it to straight-line code."""
+    """Return a function that encodes a value as an instance of a record. The codec's generator compiles it to straight-line code."""
     members = [member_of(codecs, cls, field, legacy) for field in shown_fields(cls, legacy)]
     return object_dumper(cls.__name__, members + extra_members(codecs, cls, legacy))
 
 
 def member_of(codecs: Codecs, cls: type, field: Field, legacy: bool) -> Member:
-    """Return the description of a field for the codec's generator."""
+    """Describe a field for the codec's generator."""
     key = codecs.spec.spell(field.json)
     if isinstance(field.kind, ConstantField):
         return Member(key, repr(field.kind.value))
@@ -111,7 +111,10 @@ def member_of(codecs: Codecs, cls: type, field: Field, legacy: bool) -> Member:
 
 
 def field_path(cls: type, field: Field) -> str:
-    """Return the expression that reads a field of `v`: its attribute path, or the attribute of the same name below the class's ROOT."""
+    """Return the expression that reads a field from the variable `v`.
+
+    It uses the field's attribute path. Without one, it uses the attribute of the same name, below the class's ROOT.
+    """
     if isinstance(field.kind, FieldPath | OptionalFieldPath):
         path = field.kind.path
     else:
@@ -121,7 +124,7 @@ def field_path(cls: type, field: Field) -> str:
 
 
 def blank(of: Any, codecs: Codecs, legacy: bool) -> Any:
-    """Return the JSON form of a record or kind filled with default values, without optional fields.
+    """Return the JSON form of a record or kind in which every field has its default value. Optional fields are omitted.
 
     `jsonrpc.get_signature` returns results in this form. Schemas use it to determine whether a kind is encoded as a string.
     """

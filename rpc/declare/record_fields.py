@@ -1,7 +1,6 @@
-"""Kinds of fields that only records have: other encodings of numbers, and attribute paths to values in rows. They have no binary form and
-can't be parsed from JSON. `record_encoder.py` encodes them.
+"""Kinds of fields that only records have: other encodings of numbers, and attribute paths to values in rows.
 
-Source: rpc-api.md §0, §1.10, §2.
+They have no binary form and can't be parsed from JSON. `record_encoder.py` encodes them. Source: rpc-api.md §0, §1.10, §2.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from state.protocol.values.convert import json_int
 
 
 class Amount(Kind):
-    """An amount of one of the three fixed symbols, in the smallest unit. It is encoded as the condenser's string or as the NAI object."""
+    """An amount of COIN, SBD or VESTS, in the smallest unit. It is encoded as the condenser's string, or as an object with the NAI."""
 
     default = 0
 
@@ -35,7 +34,7 @@ class Amount(Kind):
 
 
 class Whole(Kind):
-    """An integer. It is encoded as text if it doesn't fit into 32 bits or `always` is set, else as a number.
+    """An integer. It is encoded as text if it doesn't fit into 32 bits or if `always` is set. Otherwise it is encoded as a number.
 
     The reference does this because JavaScript loses digits of larger numbers.
     """
@@ -59,10 +58,10 @@ class Real(Kind):
 
 
 class FieldPath(Kind):
-    """A field that is read from an attribute path: `FieldPath("comment.row.author", AccountName)`.
+    """A field that is read from an attribute path, for example `FieldPath("comment.row.author", AccountName)`.
 
-    An empty path means the whole value, for a nested record that is read from the same row. `kind` is a kind, a declared class, or an
-    annotation that contains a kind.
+    An empty path means the complete object. It is for a nested record that is read from the same row. `kind` is a kind, a declared class,
+    or an annotation that contains a kind.
     """
 
     def __init__(self, path: str, kind: Any) -> None:
@@ -74,7 +73,7 @@ class FieldPath(Kind):
 
 
 class OptionalFieldPath(Maybe):
-    """A field that is read from an attribute path, and omitted if its value is None."""
+    """A field that is read from an attribute path. If its value is None, it is omitted."""
 
     def __init__(self, path: str, kind: Any) -> None:
         super().__init__(FieldPath(path, kind).kind)

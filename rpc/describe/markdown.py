@@ -1,6 +1,4 @@
-"""Renders the pages of docs/api as markdown from the OpenRPC document. `bin.docs` writes the files. These are not the website pages of
-condenser_api.get_state.
-"""
+"""Renders the pages of docs/api as Markdown from the OpenRPC document. `bin.docs` writes the files."""
 
 import json
 from collections.abc import Iterator
@@ -38,7 +36,7 @@ use the names and symbols of the chain `dev`.
 
 
 def pages(document: Document) -> Pages:
-    """Return the text of each page by file name: an index, one page per API group, the records, the operations."""
+    """Return the text of each page by file name: an index, one page per API group, the records, and the operations."""
     methods = sorted(document["methods"], key=lambda method: method["name"])
     groups = {name: list(members) for name, members in groupby(methods, key=lambda method: method["name"].split(".")[0])}
     schemas = document["components"]["schemas"]

@@ -50,7 +50,7 @@ def document_in_steps(methods: Iterable[Method], wire: Wire) -> Generator[None, 
 
 
 def summary(description: str) -> str:
-    """Return the first sentence of a description."""
+    """Return the first sentence of a method's description."""
     return re.split(r"(?<=\.)\s", " ".join(description.split()), maxsplit=1)[0]
 
 
@@ -114,7 +114,7 @@ def _refusals(method: Method) -> Iterator[tuple[int, str]]:
 
 
 def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
-    """Return an example call with its result on an empty chain. Return no example if the method needs a transaction or a block."""
+    """Return an example call with its result on an empty chain. Return none if the method needs a transaction or a block."""
     shapes = [shape_of(parameter.annotation) for parameter in method.parameters]
     if method.raw or any(isinstance(shape, Declared) and shape.of in (SignedTransaction, SignedBlock) for shape in shapes):
         return []
@@ -133,7 +133,7 @@ def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
 
 
 def _example(shape: Shape) -> Any:
-    """Return an example value for account names, and for lists and tuples of account names; UNSET for everything else."""
+    """Return an example value for account names, and for lists and tuples of account names. Return UNSET for everything else."""
     match shape:
         case Declared(of=Bounded()):
             return SOMEBODY

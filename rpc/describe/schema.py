@@ -1,7 +1,7 @@
 """JSON schemas (draft 7) of arguments and results, generated from the same declarations as the codecs.
 
-Records and named types are components, to which other schemas refer. A type whose two JSON forms differ has two components. The name of the
-condenser's form begins with `Condenser` or, for operations, is their name in the condenser.
+Records and named types are components, to which other schemas refer. A type whose two JSON forms differ has two components. The component
+for the condenser's form has a name that begins with `Condenser`. For an operation, it has the operation's name in the condenser.
 """
 
 import inspect
@@ -78,7 +78,7 @@ class Schemas:
         return {"$ref": COMPONENTS + name}
 
     def form(self, names: tuple[str, str], of: Any, legacy: bool, make: Callable[[bool], Schema]) -> Schema:
-        """Return a reference to a component. It has the second of `names` if the condenser's form differs."""
+        """Return a reference to a component. If the condenser's form differs, that form has the second of `names`."""
         if (of, legacy) not in self._references:
             appbase = make(False)
             schema = make(True) if legacy else appbase
@@ -91,7 +91,7 @@ class Schemas:
         properties = {self.spell(field.json): self.declared(field.kind, legacy) for field in fields}
         optional = {self.spell(field.json) for field in fields if isinstance(field.kind, kinds.Maybe)}
         for name, hint in get_type_hints(cls).items():
-            # A block's transactions have no kind, since Wire encodes them with separate functions.
+            # The transactions of a block have no kind, since Wire encodes them with separate functions.
             if get_origin(hint) is tuple and get_args(hint)[0] is SignedTransaction:
                 properties[name] = array(self.declared(SignedTransaction, legacy))
         return described(cls, record(properties, optional))
@@ -109,7 +109,7 @@ class Schemas:
         return record({"type": {"const": full}, "value": value})
 
     def asset_text(self) -> Schema:
-        """Return the schema of amounts in the condenser's form."""
+        """Return the schema of an amount as a string, which is the condenser's form."""
         letters = sorted(self.codecs.symbols.letters.values())
         return text(f"An amount with its symbol ({', '.join(letters)}).", rf"^-?\d+\.\d+ ({'|'.join(letters)})$")
 
@@ -235,17 +235,17 @@ def array(items: Schema) -> Schema:
 
 
 def row(*items: Schema) -> Schema:
-    """Return the schema of an array with exactly these members."""
+    """Return the schema of an array with exactly these elements."""
     return {"type": "array", "items": list(items), "minItems": len(items), "maxItems": len(items)}
 
 
 def record(properties: dict[str, Schema], optional: Any = ()) -> Schema:
-    """Return the schema of an object with these members; the `optional` ones may be missing."""
+    """Return the schema of an object with these members. The `optional` members may be missing."""
     return {"type": "object", "properties": properties, "required": [name for name in properties if name not in optional]}
 
 
 def one_of(*schemas: Schema) -> Schema:
-    """Return a schema that accepts what any of these schemas accepts."""
+    """Return a schema that accepts every value that one of these schemas accepts."""
     return schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
 
 
@@ -260,7 +260,7 @@ def described(cls: type[Struct], schema: Schema) -> Schema:
 
 
 def alike(value: Any) -> Schema:
-    """Return a schema for the JSON type of a value, which must not be null. For a tuple, this is an array with the types of its members."""
+    """Return a schema for the JSON type of a value, which must not be null. A tuple results in an array with the types of its elements."""
     if isinstance(value, tuple):
         return row(*map(alike, value))
     return {"type": {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object"}[type(value)]}

@@ -1,4 +1,4 @@
-"""Shapes of arguments and results: small trees built from annotations. Signatures and schemas are generated from them."""
+"""Shapes of arguments and results. A shape is a small tree, built from an annotation, from which signatures and schemas are generated."""
 
 import enum
 import types
@@ -36,7 +36,7 @@ class ListShape(Struct, frozen=True):
 
 
 class TupleShape(Struct, frozen=True):
-    """An array with a separate type for each member."""
+    """An array with a separate type for each element."""
 
     elements: tuple[Any, ...]
 
@@ -48,7 +48,7 @@ class MapShape(Struct, frozen=True):
 
 
 class Members(Struct, frozen=True):
-    """An object with these members; the `optional` ones may be missing."""
+    """An object with these members. The `optional` members may be missing."""
 
     fields: dict[str, Any]
     optional: frozenset[str]
@@ -67,7 +67,7 @@ class OneOf(Struct, frozen=True):
 
 
 class Names(Struct, frozen=True):
-    """A string that must be one of these."""
+    """A string that must be one of these names."""
 
     names: tuple[str, ...]
 
@@ -76,7 +76,7 @@ Shape = Anything | Number | Declared | ListShape | TupleShape | MapShape | Membe
 
 
 def shape_of(annotation: Any) -> Shape:
-    """Return the shape that an annotation declares. Raises: TypeError if the annotation has no JSON form."""
+    """Return the shape that an annotation declares. Raises TypeError if the annotation has no JSON form."""
     marks = getattr(annotation, "__metadata__", ())
     for mark in marks:
         if isinstance(mark, ShowsRecord):
@@ -104,14 +104,14 @@ def shape_of(annotation: Any) -> Shape:
 
 
 def result_shape(method: Method) -> Shape:
-    """Return the shape of a method's reply: that of its result, or an object with the result under the method's key."""
+    """Return the shape of a method's reply. If the method has a key, this is an object with the result as the key's value."""
     returned = shape_of(method.returns)
     returned = returned if method.record is None else _showing(returned, method.record)
     return Members({method.key: returned}, frozenset()) if method.key else returned
 
 
 def _showing(shape: Shape, record: Any) -> Shape:
-    """Return a shape whose undeclared values are replaced by a record."""
+    """Return a copy of a shape in which the undeclared values are replaced by a record."""
     match shape:
         case Anything():
             return Declared(record)

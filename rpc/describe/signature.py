@@ -1,4 +1,4 @@
-"""Signatures for jsonrpc.get_signature: a method's arguments and result, filled with default values. Source: rpc-api.md §1.11."""
+"""Signatures for jsonrpc.get_signature: samples of a method's arguments and result, with default values. Source: rpc-api.md §1.11."""
 
 from typing import Any
 
@@ -12,17 +12,17 @@ from state.protocol.transaction import Wire
 
 
 def signature(method: Method, wire: Wire) -> dict[str, Any]:
-    """Return a method's arguments and result, filled with default values."""
+    """Return a sample of a method's arguments and of its result, filled with default values."""
     return {"args": _arguments(method, wire), "ret": result_default(method, wire)}
 
 
 def result_default(method: Method, wire: Wire) -> Any:
-    """Return a method's result filled with default values; an empty object if no result is declared."""
+    """Return a sample of a method's result, filled with default values. If no result is declared, return an empty object."""
     return blank_shape(result_shape(method), wire, method.form)
 
 
 def blank_shape(shape: Shape, wire: Wire, form: Form) -> Any:
-    """Return the default JSON value of a shape, without optional members."""
+    """Return the default JSON value of a shape. Optional members are omitted."""
     match shape:
         case Declared(of=of):
             return blank(of, record_codecs(wire.spec), form is LEGACY)
@@ -43,7 +43,7 @@ def blank_shape(shape: Shape, wire: Wire, form: Form) -> Any:
 
 
 def shown_argument(parameter: Parameter, method: Method, wire: Wire) -> Any:
-    """Return the JSON form of an argument's default; UNSET if it has none."""
+    """Return the JSON form of an argument's default, or UNSET if it has none."""
     member = argument(parameter.annotation, wire, method.form)
     return shown_default(default_of(parameter, member), member)
 

@@ -1,19 +1,19 @@
-"""Limits on the work of one explanation, and of all explanations per second, so that a flood of refusals stays cheap."""
+"""Limits the work of one explanation, and the work of all explanations per second. A flood of refusals therefore stays cheap."""
 
-TRIES_MAX = 400  # key recoveries of one explanation, about 30 ms
-TRIES_PER_SECOND = 2000  # for all explanations together; about a tenth of a CPU core
-TRIES_SAVED_MAX = 20_000  # largest burst after a quiet period
+TRIES_MAX = 400  # tries for one explanation, about 30 ms; a try is one key recovery
+TRIES_PER_SECOND = 2000  # tries per second for all explanations together, about a tenth of a CPU core
+TRIES_SAVED_MAX = 20_000  # largest number of tries at once after a quiet period
 
 
 class SharedBudget:
-    """Token bucket shared by all explanations of a node. A token (a try) is worth one key recovery."""
+    """Token bucket that all explanations of a node share. A token (a try) pays for one key recovery."""
 
     def __init__(self) -> None:
         self._left = TRIES_SAVED_MAX
         self._since = 0
 
     def budget(self, now: int) -> "Budget":
-        """Return the budget for one explanation; `now` is in milliseconds."""
+        """Return the budget for one explanation. `now` is in milliseconds."""
         elapsed = max(now - self._since, 0) if self._since else 0
         self._left = min(self._left + elapsed * TRIES_PER_SECOND // 1000, TRIES_SAVED_MAX)
         self._since = now
@@ -25,7 +25,7 @@ class SharedBudget:
 
 
 class Budget:
-    """Remaining tries of one explanation. `is_spent` is true once it has requested more than remained."""
+    """Remaining tries of one explanation. `is_spent` is true once more tries were requested than remained."""
 
     def __init__(self, tries: int = TRIES_MAX, shared_budget: SharedBudget | None = None) -> None:
         self.left = tries
@@ -33,7 +33,7 @@ class Budget:
         self._shared_budget = shared_budget
 
     def take(self, tries: int = 1) -> bool:
-        """Deduct tries. Return False and deduct nothing if fewer remain."""
+        """Deduct tries and return True. If fewer remain, deduct nothing and return False."""
         if self.left < tries:
             self.is_spent = True
             return False

@@ -1,4 +1,4 @@
-"""Types for explanations: the refused transaction as a case, and its explanation."""
+"""Types for explanations: the refused transaction with its circumstances, and its explanation."""
 
 from collections.abc import Callable
 from itertools import islice
@@ -17,14 +17,14 @@ from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.asset import Asset
 from state.tables import State
 
-TEXT_MAX = 200  # characters per string
-MEMBERS_MAX = 40  # members per list or object; an authority has at most 40 keys
-DEPTH_MAX = 6  # levels of nested lists and objects
-ALL_MEMBERS_MAX = 5000  # members per value in total, enough for 20 authorities with their keys
+TEXT_MAX = 200  # the maximum number of characters per string
+MEMBERS_MAX = 40  # the maximum number of members per list or object; an authority has at most 40 keys
+DEPTH_MAX = 6  # the maximum depth of nested lists and objects
+ALL_MEMBERS_MAX = 5000  # the maximum number of members in total per value, enough for 20 authorities with their keys
 
 
 class Explanation(Struct, frozen=True):
-    """Explanation of a refusal: a stable name of the rule, a sentence with the reason, advice, and the values involved."""
+    """Explanation of a refusal: the stable name of the violated rule, a sentence with the reason, advice, and the values involved."""
 
     rule: str
     why: str
@@ -33,7 +33,7 @@ class Explanation(Struct, frozen=True):
 
 
 class KnownChain(Struct, frozen=True):
-    """A chain for which a client may have signed by mistake: its name, id and symbols."""
+    """A chain for which a client may have signed by mistake, with its id and symbols."""
 
     name: str
     chain_id: bytes
@@ -46,12 +46,12 @@ KnownChains = Callable[[], tuple[KnownChain, ...]]
 
 
 def no_chains() -> tuple[KnownChain, ...]:
-    """Return an empty tuple: the default source of known chains."""
+    """Return an empty tuple. This is the default source of known chains."""
     return ()
 
 
 class OutputLimit:
-    """Remaining number of list and object members that the values of an explanation may contain."""
+    """Limit on the values in an explanation: how many more list and object members they may contain."""
 
     __slots__ = ("left",)
 
@@ -66,7 +66,7 @@ class OutputLimit:
 
 
 class RefusalCase(Struct, frozen=True):
-    """A refused transaction with its error. `trx` is None if it couldn't be parsed; `given` is then the received JSON.
+    """A refused transaction with its error. If it couldn't be parsed, `trx` is None and `given` is the received JSON.
 
     `is_legacy` is true for the JSON form of condenser_api. `now` is the time of the node's clock, in seconds since 1970.
     """
@@ -97,22 +97,22 @@ class RefusalCase(Struct, frozen=True):
 
     @property
     def transaction(self) -> SignedTransaction:
-        """The transaction, for functions that explain only transactions that were parsed."""
+        """The transaction. Only for functions that explain parsed transactions."""
         assert self.trx is not None
         return self.trx
 
     @property
     def operation(self) -> Operation | None:
-        """The refused operation; None if the whole transaction is refused."""
+        """The refused operation, or None if the transaction as a whole is refused."""
         index = self.error.operation
         return None if index is None or self.trx is None else self.trx.operations[index]
 
     def name_of(self, operation: Operation) -> str:
-        """Return the operation's name with this chain's spelling of symbols."""
+        """Return the operation's name with the symbols of this chain."""
         return self.spec.spell(operation.NAME)
 
     def place(self) -> dict[str, Any]:
-        """Return the index and name of the refused operation; empty if the whole transaction is refused."""
+        """Return the index and name of the refused operation, or an empty dict if the transaction as a whole is refused."""
         operation = self.operation
         return {} if operation is None else {"operation": self.error.operation, "operation_name": self.name_of(operation)}
 
@@ -125,7 +125,7 @@ class RefusalCase(Struct, frozen=True):
         return self.wire.codecs.symbols.asset_text(Asset(amount, symbol))
 
     def explained(self, rule: str, why: str, what_to_do: str, /, **values: Any) -> Explanation:
-        """Return an explanation with the values as truncated JSON. The sentences must already use the chain's spelling of symbols."""
+        """Return an explanation with `values`, truncated and as JSON. The sentences must already contain the symbols of this chain."""
         shown = {name: self.shown(value) for name, value in (self.place() | values).items()}
         return Explanation(rule, clean(why), clean(what_to_do), shown)
 
@@ -155,7 +155,7 @@ def shortened(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Replace surrogates, which represent bytes that aren't valid UTF-8, by U+FFFD, since JSON can't represent them."""
+    """Replace surrogates by U+FFFD. They represent bytes that aren't valid UTF-8, which JSON can't contain."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

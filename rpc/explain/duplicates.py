@@ -31,7 +31,7 @@ def duplicate(case: RefusalCase) -> Explanation:
 
 
 def block_of(case: RefusalCase, trx_id: bytes) -> int | None:
-    """Return the number of the block that contains a transaction; None if it isn't found within the limits."""
+    """Return the number of the block that contains a transaction, or None if the limited search doesn't find it."""
     status = TRANSACTION_STATUS.find(case.state)
     number = status.block_of.get(trx_id) if status is not None else None
     if number is not None:
@@ -44,7 +44,7 @@ def block_of(case: RefusalCase, trx_id: bytes) -> int | None:
         if not case.budget.take():
             return None
         block = case.chain.block_by_number(head - back)
-        # Reading the transactions may require unpacking the block, so it is paid with tries.
+        # Reading the transactions can require unpacking the block, so it costs tries.
         if block is not None and not case.budget.take(len(block.transactions) // TRANSACTIONS_FOR_A_TRY):
             return None
         if block is not None and any(trx.id == trx_id for trx in block.transactions):

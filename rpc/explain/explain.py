@@ -1,4 +1,7 @@
-"""Selects the function that explains a refusal: by whether the transaction was parsed, then by the error's class, condition and message."""
+"""Selects the function that explains a refusal.
+
+The choice depends on whether the transaction was parsed, then on the error's class, its condition and its message.
+"""
 
 from collections.abc import Callable
 
@@ -61,7 +64,7 @@ def explain(case: RefusalCase) -> Explanation:
 
 
 def sentence_for(error: errors.ChainError) -> Sentence | None:
-    """Return the declared sentence for a refusal, None if none is declared."""
+    """Return the declared sentence for a refusal, or None if none is declared."""
     found = TEXTS.get(error.text) or CONDITIONS.get(error.condition)
     if found is None:
         said = error.text or error.condition

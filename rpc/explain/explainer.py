@@ -1,4 +1,7 @@
-"""Explains refusals for the service, and keeps a log of the newest ones. A bug here is logged; the reply then has no explanation."""
+"""Explains refusals for the service, and keeps a log of the newest ones.
+
+A bug in an explanation is logged, and the reply then has no explanation.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +23,7 @@ _log = Log("explain")
 class Explainer:
     """Explains why transactions are refused on one chain. `clock` returns seconds since 1970.
 
-    Each listener in `on_refused` is called with every refused client transaction, its error and its explanation.
+    For each refused client transaction, every listener in `on_refused` is called with the transaction, its error and its explanation.
     """
 
     def __init__(self, chain: Chain, clock: Clock, known_chains: KnownChains = no_chains) -> None:
@@ -30,7 +33,7 @@ class Explainer:
         self._shared_budget = SharedBudget()
 
     def refuse(self, trx: SignedTransaction | None, error: ChainError, *, given: Any = None, is_legacy: bool = False) -> Explanation | None:
-        """Explain a refused broadcast and add it to the log. Return None if explaining fails, which is logged.
+        """Explain a refused broadcast and add it to the log. If the explanation fails, log the failure and return None.
 
         `given` is the received JSON if it couldn't be parsed as a transaction.
         """
@@ -49,7 +52,7 @@ class Explainer:
     def explain(
         self, trx: SignedTransaction | None, error: ChainError, budget: Budget, *, given: Any = None, is_legacy: bool = False
     ) -> Explanation | None:
-        """Explain why a transaction is refused. Return None if explaining fails, which is logged."""
+        """Explain why a transaction is refused. If the explanation fails, log the failure and return None."""
         case = RefusalCase(self._chain, error, trx, budget, given, is_legacy, self._known_chains, int(self._clock()))
         try:
             # Imported at the first refusal, since importing most of this package would slow down every start.

@@ -1,4 +1,4 @@
-"""Maps the fields of a transaction to their byte offsets."""
+"""Maps the fields of a transaction to the offsets of their bytes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ class PackedField(Struct, frozen=True):
 
 
 def fields_of(wire: Wire, trx: SignedTransaction) -> list[PackedField]:
-    """Return the fields of a transaction in byte order. Together they cover all of its bytes."""
+    """Return the fields of a transaction in the order of their bytes. Together they cover all of its bytes."""
     found, offset = [], 0
     for path, data, value in parts(wire, trx):
         found.append(PackedField(path, offset, data, value))

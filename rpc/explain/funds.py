@@ -1,4 +1,4 @@
-"""Explains insufficient balances: the balance, the amount needed, and the difference."""
+"""Explains insufficient balances: what an account has, what it needs, and the difference."""
 
 from rpc.explain.case import Explanation, RefusalCase
 from state.operations.transfers import TransferFromSavings
@@ -21,7 +21,7 @@ def balance(case: RefusalCase) -> Explanation:
 
 
 def delegation(case: RefusalCase) -> Explanation:
-    """Explain why VESTS can't be delegated: they are already delegated, being powered down, or used up by votes."""
+    """Explain why VESTS can't be delegated: they are already delegated, being powered down, or used for votes."""
     values = case.error.values
     needed, current = values["r"], values["a"]
     assert isinstance(needed, Asset)
@@ -60,7 +60,7 @@ def creation_fee(case: RefusalCase) -> Explanation:
 def insufficient_funds(case: RefusalCase, name: str, where: str, needed: int, current: int, symbol: int) -> Explanation:
     """Return the explanation for a balance that is smaller than the needed amount. `where` names the balance."""
     text, missing = case.asset_text, needed - current
-    # The difference exceeds 64 bits if an amount is the largest possible one.
+    # If an amount is the largest possible one, the difference exceeds 64 bits.
     why = f"{subject(case, case.operation)} needs {text(needed, symbol)} of {name}, which has only {text(current, symbol)} ({where})."
     to_do = f"Send at most {text(max(current, 0), symbol)}, or give {name} the missing {text(missing, symbol)} first."
     facts = {"have": text(current, symbol), "need": text(needed, symbol), "missing": text(missing, symbol)}
@@ -68,5 +68,5 @@ def insufficient_funds(case: RefusalCase, name: str, where: str, needed: int, cu
 
 
 def subject(case: RefusalCase, operation: Operation | None) -> str:
-    """Format the operation as the subject of a sentence."""
+    """Return the operation in words, for use as the subject of a sentence."""
     return "The transaction" if operation is None else f"Operation {case.error.operation} ({case.name_of(operation)})"

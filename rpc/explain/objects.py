@@ -1,9 +1,9 @@
-"""Explains the refusal `unknown key` by naming the object that wasn't found."""
+"""Explains the refusal `unknown key`. It names the object that wasn't found."""
 
 from rpc.explain.case import Explanation, RefusalCase
 from state.protocol.errors import UnknownKey
 
-# The type of object, by the fields of the index that was searched.
+# The type of object that each index contains, keyed by the fields of the index.
 KINDS: dict[tuple[str, ...], str] = {
     ("seller", "orderid"): "order",
     ("from_", "escrow_id"): "escrow",
@@ -26,7 +26,7 @@ OTHERWISE = "Check the names and numbers in the operation."
 
 
 def unknown_object(case: RefusalCase) -> Explanation:
-    """Explain that an object wasn't found, with its type and key."""
+    """Explain which object wasn't found: its type and its key."""
     error = case.error
     assert isinstance(error, UnknownKey)
     kind = error.kind or KINDS.get(error.fields, "")

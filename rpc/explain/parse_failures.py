@@ -1,4 +1,4 @@
-"""Explains why a transaction can't be parsed: the field, the given value, and the accepted form."""
+"""Explains why a transaction can't be parsed: names the field, the given value, and the form that the field accepts."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -16,10 +16,10 @@ from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, SBD, VESTS, decimals
 
-GIVEN_MEMBERS_MAX = 100  # members of the given value in total that an explanation contains
-OPERATIONS_MAX = 1000  # checked operations or list members
-NAME_MAX = 64  # characters; no similar names are searched for a longer name
-DEPTH_MAX = 4  # levels of nested values
+GIVEN_MEMBERS_MAX = 100  # the maximum number of members of the given value that an explanation contains
+OPERATIONS_MAX = 1000  # the maximum number of operations or list elements to check
+NAME_MAX = 64  # characters; for a longer name, no similar names are searched
+DEPTH_MAX = 4  # the maximum depth of nested values
 NAIS = ("@@000000021", "@@000000013", "@@000000037")
 
 
@@ -33,7 +33,7 @@ class ParseFailure(Struct, frozen=True):
 
 
 def unreadable(case: RefusalCase) -> Explanation:
-    """Explain why a transaction can't be parsed, by its first invalid value."""
+    """Explain why a transaction can't be parsed. The explanation describes its first invalid value."""
     found = next(faults(case, case.given), None)
     if found is None:
         return any_refusal(case)
@@ -43,7 +43,7 @@ def unreadable(case: RefusalCase) -> Explanation:
 
 
 def faults(case: RefusalCase, given: Any) -> Iterator[ParseFailure]:
-    """Yield the parse failures of a transaction, given as JSON."""
+    """Yield the parse failures of a transaction that is given as JSON."""
     if not isinstance(given, dict):
         yield ParseFailure(
             "trx", given, "no_transaction", f"an object with {', '.join(field.json for field in wire_fields(SignedTransaction))}"
@@ -60,7 +60,7 @@ def faults(case: RefusalCase, given: Any) -> Iterator[ParseFailure]:
 
 
 def faults_of_operations(case: RefusalCase, given: Any) -> Iterator[ParseFailure]:
-    """Yield the parse failures of a transaction's operations, given as JSON."""
+    """Yield the parse failures of a transaction's operations, which are given as JSON."""
     form = '["transfer", {...}]' if case.is_legacy else '{"type": "transfer_operation", "value": {...}}'
     takes = f"operations as {form}"
     if not isinstance(given, list):
@@ -86,7 +86,7 @@ def faults_of_operations(case: RefusalCase, given: Any) -> Iterator[ParseFailure
 
 
 def is_read(case: RefusalCase, kind: Any, value: Any) -> bool:
-    """Whether a value can be parsed as this kind. Parsing a whole operation is faster than parsing it field by field."""
+    """Whether a value can be parsed as this kind. Parsing a complete operation is faster than parsing each field separately."""
     try:
         case.wire.codecs.parser(kind, case.is_legacy)(value)
     except ChainError:
@@ -95,7 +95,7 @@ def is_read(case: RefusalCase, kind: Any, value: Any) -> bool:
 
 
 def class_of(classes: dict[str, type[Operation]], name: Any) -> type[Operation] | None:
-    """Return the class of an operation by its name or its number."""
+    """Return the class of the operation with this name or number."""
     if type(name) is int:
         return OPERATIONS.get(name)
     return classes.get(name) if isinstance(name, str) else None
@@ -108,7 +108,7 @@ def names_of(case: RefusalCase, cls: type[Operation]) -> tuple[str, ...]:
 
 
 def known_names(case: RefusalCase, name: Any) -> str:
-    """Describe the accepted operation names, with names similar to `name` or an example."""
+    """Describe the accepted operation names: those similar to `name`, or an example if none is similar."""
     known = [names_of(case, cls)[0] for cls in OPERATIONS.values() if not cls.VIRTUAL]
     close = get_close_matches(name, known, 3) if isinstance(name, str) and len(name) <= NAME_MAX else []
     return f"the name of an operation, for example {' or '.join(close or known[2:3])}"
@@ -123,7 +123,7 @@ def faults_of_fields(case: RefusalCase, before: str, cls: type, given: dict[str,
 
 
 def faults_of(case: RefusalCase, path: str, kind: Any, value: Any, depth: int = 0) -> Iterator[ParseFailure]:
-    """Yield the parse failure of a value. For a container, this is its first invalid member, down to DEPTH_MAX levels."""
+    """Yield the parse failure of a value. For a container, describe its first invalid member instead, down to DEPTH_MAX levels."""
     codecs = case.wire.codecs
     try:
         codecs.parser(kind, case.is_legacy)(value)

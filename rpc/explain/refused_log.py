@@ -1,4 +1,4 @@
-"""In-memory log of the newest refused transactions, stored as bytes. Their number and total size are limited."""
+"""In-memory log of the newest refused transactions. They are stored as bytes, and their number and total size are limited."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -33,12 +33,12 @@ class RefusedRecord(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Approximate memory use in bytes."""
+        """Approximate memory use of this record, in bytes."""
         return len(self.content) + len(self.message) + len(self.explain) + ENTRY_BYTES
 
 
 def encoded(given: Any) -> bytes:
-    """Encode a JSON value; b"" for null, and for values with strings that aren't valid UTF-8."""
+    """Encode a JSON value. Return b"" for null, and for values whose strings aren't valid UTF-8."""
     try:
         return b"" if given is None else _encode(given)
     except UnicodeEncodeError:
@@ -73,7 +73,9 @@ class RefusedTransactionLog:
             self.size -= self._kept.popleft().size
 
     def newest(self, limit: int) -> Iterator[tuple[RefusedRecord, Any, Any]]:
-        """Yield the newest records first, each with its transaction and its explanation as JSON values (None if not recorded)."""
+        """Yield the newest `limit` records, newest first. Each is followed by its transaction and its explanation as JSON values (None if
+        missing).
+        """
         for entry in list(self._kept)[: -limit - 1 : -1] if limit else []:
             yield entry, self._shown(entry), _decode(entry.explain)
 

@@ -1,4 +1,4 @@
-"""Explains the refusals declared in `table` with their sentences. Functions here compute values that a refusal doesn't contain.
+"""Explains refusals with the sentences that `table` declares. Functions in this module compute values that a refusal doesn't contain.
 
 In a sentence, `{name}` is replaced by a value of the refusal, a field of the operation, or a computed value.
 """
@@ -28,7 +28,7 @@ class Sentence(Struct, frozen=True):
 
 
 def explain_by(sentence: Sentence, case: RefusalCase) -> Explanation:
-    """Fill in a declared sentence and return the explanation."""
+    """Explain a refusal with a declared sentence, in which all values are filled in."""
     values = case.error.values | sentence.further(case, case.operation)
     texts = fields_of_operation(case) | {name: case.shown(value) for name, value in values.items()}
     why, to_do = case.spec.spell(sentence.why), case.spec.spell(sentence.what_to_do)

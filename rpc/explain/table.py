@@ -1,4 +1,4 @@
-"""Declared explanations for common refusals, keyed by the refusal's message or condition: a rule name, a sentence and advice."""
+"""Declared explanations of common refusals: a rule name, a sentence and advice for each message or condition."""
 
 from rpc.explain.sentences import (
     Sentence,
@@ -262,7 +262,7 @@ CONDITIONS: dict[str, Sentence] = {
     ),
 }
 
-# By the beginning of the refusal's message, for messages whose end varies.
+# Explanations by the beginning of the refusal's message, for messages whose end varies.
 BEGINNINGS: dict[str, Sentence] = {
     "Detected private ": Sentence("private_key_in_memo", KEY_IN_MEMO, "Write another memo, and change the keys that this one belongs to."),
     "fc::raw::pack_size(trx) <= ": TOO_LARGE,

@@ -52,9 +52,9 @@ def wrong_time(case: RefusalCase) -> Explanation:
 
 
 def local_offset(seconds: int) -> int:
-    """Return the time zone offset that explains an expiration `seconds` from now; 0 if none does.
+    """Return the time zone offset that explains why an expiration is `seconds` from now, or 0 if none explains it.
 
-    Assumes that the client set the expiration AHEAD_MIN to AHEAD_MAX seconds ahead of its local time.
+    This assumes that the client set the expiration AHEAD_MIN to AHEAD_MAX seconds ahead of its local time.
     """
     halves = (seconds - AHEAD_MIN) // HALF_HOUR
     is_zone = halves % 2 == 0 or abs(halves) in ODD_ZONES
@@ -63,7 +63,7 @@ def local_offset(seconds: int) -> int:
 
 
 def wrong_reference(case: RefusalCase) -> Explanation:
-    """Explain a reference block that is not a block of this chain."""
+    """Explain a reference block that doesn't belong to this chain."""
     number, prefix = case.transaction.ref_block_num, case.transaction.ref_block_prefix
     summary = case.state.block_summaries.by_slot.get(number)
     own_id = None if summary is None else summary.block_id
@@ -88,12 +88,12 @@ def wrong_reference(case: RefusalCase) -> Explanation:
 
 
 def prefix_of(block_id: bytes) -> int:
-    """Return `ref_block_prefix` for a block's id."""
+    """Return the `ref_block_prefix` that a block's id determines."""
     return int.from_bytes(block_id[4:8], "little")
 
 
 def meaning(case: RefusalCase, number: int, prefix: int) -> tuple[str | None, dict[str, Any] | None, str]:
-    """Find the block to which a prefix belongs. Return the cause (a stable name or None), the block, and a sentence."""
+    """Find the block to which a prefix belongs. Return the cause (its stable name or None), the block, and a sentence."""
     reversed_prefix = int.from_bytes(prefix.to_bytes(4, "little"), "big")
     head = case.state.props.head_block_number
     for back in range(min(head, BLOCKS_SEARCHED_MAX)):

@@ -1,4 +1,4 @@
-"""Values for sentences: the fields of the refused operation, and English translations of the reference's conditions."""
+"""Values for explanations: the fields of the refused operation, and English translations of the reference's conditions."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ from state.protocol.values.text import time_text
 CONDITION_MAX = 300  # characters; longer conditions are not translated
 OWNERS = re.compile(r"\b(?:_db|db\(\)|o|op|this|value)\s*(?:\.|->)\s*")
 PLACES = re.compile(r"\{(\w+)\}")
-# Patterns of the reference's conditions in the order of matching, each with its translation.
+# Patterns for the reference's conditions, each with its translation. The first matching pattern applies.
 FORMS: tuple[tuple[str, str], ...] = (
     (r"(\S+)\.(?:size|length)\(\) > 0", r"{0} must not be empty"),
     (r"(\S+)\.empty\(\) == false", r"{0} must not be empty"),
@@ -31,7 +31,7 @@ SIGNS = {"<=": "at most", "<": "less than", ">=": "at least", ">": "greater than
 
 
 def fields_of_operation(case: RefusalCase) -> dict[str, Any]:
-    """Return the fields of the refused operation by their JSON names, with amounts as strings. Empty without an operation."""
+    """Return the fields of the refused operation by JSON name, with amounts as strings. Without an operation, return an empty dict."""
     operation = case.operation
     if operation is None:
         return {}
@@ -45,7 +45,7 @@ def fields_of_operation(case: RefusalCase) -> dict[str, Any]:
 
 
 def filled(text: str, values: dict[str, Any]) -> str:
-    """Replace each `{name}` in a sentence with its value. Elements of lists are joined by commas."""
+    """Replace each `{name}` in a sentence with its value. The elements of a list are joined by commas."""
 
     def value(match: re.Match[str]) -> str:
         found = values.get(match[1], "")
@@ -55,7 +55,7 @@ def filled(text: str, values: dict[str, Any]) -> str:
 
 
 def in_words(condition: str) -> str:
-    """Translate a condition of the reference into English; "" if it matches none of FORMS."""
+    """Translate a condition of the reference into English. Return "" if it matches none of FORMS."""
     bare = OWNERS.sub("", condition.strip())
     if not bare or bare == "false" or len(bare) > CONDITION_MAX:
         return ""

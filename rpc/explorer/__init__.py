@@ -1,1 +1,1 @@
-"""The explorer: web pages that the node serves. `files` reads the files of `web`. The pages get their data over RPC."""
+"""The explorer: web pages that the node serves. The module `files` reads the files in `web`. The pages get their data over RPC."""

@@ -1,5 +1,6 @@
-"""Bundles the explorer's JavaScript modules into one file, so that a browser sends one request instead of sixty. Each module becomes a
-block scope, after the modules that it imports. Only the import and export syntax that these files use is supported.
+"""Bundles the explorer's JavaScript modules into one file. A browser then sends one request instead of sixty.
+
+Each module becomes a block scope, after the modules that it imports. Only the import and export syntax that these files use is supported.
 """
 
 import re
@@ -7,7 +8,7 @@ from collections.abc import Mapping
 from posixpath import dirname, join, normpath
 
 IMPORT = re.compile(r'^import (.+?) from "(.+?)";\n', re.MULTILINE | re.DOTALL)
-# Regex groups: `default`, the name of a function or class, the name of a constant, destructured names, names declared earlier.
+# The groups are `default`, the name of a function or class, the name of a constant, destructured names, and names declared earlier.
 EXPORT = re.compile(
     r"^export (default )?(?:(?:async )?(?:function|class) (\w+)|const (?:(\w+)|[\[{]([^\]}]+)[\]}])|\{([^}]+)\};\n)",
     re.MULTILINE,
@@ -16,10 +17,9 @@ STATIC = re.compile(r"^(import|export) ", re.MULTILINE)
 
 
 def joined(sources: Mapping[str, str], main: str) -> str:
-    """Return the bundle of `main` and all modules that it imports. `sources` contains the source of each module by path; other imports stay
-    imports.
+    """Return the bundle of `main` and all modules that it imports. Raises ValueError for unsupported syntax and for import cycles.
 
-    Raises: ValueError for unsupported syntax and for import cycles.
+    `sources` contains the source of each module by path. Imports of other modules stay unchanged.
     """
     order: dict[str, list[str]] = {}
     outer: dict[str, str] = {}
@@ -58,7 +58,7 @@ def _visit(sources: Mapping[str, str], path: str, order: dict[str, list[str]], o
     text = EXPORT.sub(exported, IMPORT.sub(imported, sources[path]))
     if STATIC.search(text):
         raise ValueError(f"{path}: an import or export is written in another way")
-    # In a block scope, so that its names stay local.
+    # The module becomes a block scope, so that its names stay local.
     order[path] = [f"const {_name(path)} = {{}};\n", "{\n", text, f"Object.assign({_name(path)}, {{ {', '.join(exports)} }});\n", "}\n"]
 
 

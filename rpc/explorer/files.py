@@ -1,4 +1,4 @@
-"""The explorer's files, compressed and with ETags, and headers that prevent user content from running scripts."""
+"""The explorer's files, which are compressed and have ETags, and the headers that prevent user content from running scripts."""
 
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -51,9 +51,10 @@ class WebFile(Struct, frozen=True):
 
 
 def read_files(root: Path = ROOT) -> dict[str, WebFile]:
-    """Return the files by path. The HTML page has the path ""; it is served at every path without a file.
+    """Return the files by path. The HTML page has the path "", and is served at every path that has no file.
 
-    JOINED contains the modules of the pages, STYLE their style sheets. FIRST is a separate file, since it runs before JOINED has loaded.
+    JOINED contains the modules of the pages, and STYLE their style sheets. FIRST is a separate file, since it runs before JOINED has
+    loaded.
     """
     bodies = {PREFIX + path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.suffix in TYPES}
     modules = {

@@ -1,4 +1,4 @@
-"""History of the chain's supply. Its totals are sampled while blocks are applied, since the state has only current totals.
+"""History of the chain's supply. The totals are sampled while blocks are applied, since the state contains only the current totals.
 
 The history begins when the node starts, and covers the time since then with a bounded number of samples.
 """
@@ -27,10 +27,11 @@ class Sample(Struct, frozen=True):
 
 
 class SupplyHistory:
-    """Samples of the head block and of blocks whose numbers are multiples of `stride`, which doubles when there are too many samples.
+    """Samples of the head block, and of all blocks whose numbers are multiples of `stride`.
 
-    Which blocks are sampled depends only on their numbers and on the first block. Samples of undone blocks are dropped. Blocks that
-    reappear without being applied, when a later savepoint is restored, leave a gap.
+    When there are too many samples, `stride` is doubled. Which blocks are sampled therefore depends only on their numbers and on the first
+    block. Samples of undone blocks are dropped. When a later savepoint is restored, its blocks return without being applied, and their
+    samples are missing.
     """
 
     def __init__(self, chain: Chain, most: int = SAMPLES_MAX) -> None:
@@ -39,7 +40,7 @@ class SupplyHistory:
         self._state = chain.state
         self._samples: list[Sample] = []
         self._head_id = b""
-        self._first_sampled = 0  # the first of the consecutive blocks sampled since the last head change
+        self._first_sampled = 0  # the first of the consecutive blocks that were sampled since the last head change
         self._chain = chain
         self._restart()
 
@@ -74,8 +75,8 @@ class SupplyHistory:
         self._add(self._last)
 
     def _on_head_change(self, change: HeadChange) -> None:
-        """Drop the samples of blocks that left the main branch. The blocks that replace them are sampled already, unless a savepoint was
-        restored.
+        """Drop the samples of blocks that left the main branch. The new blocks in their place have already been sampled, unless a savepoint
+        was restored.
         """
         noted, self._first_sampled = self._first_sampled, 0
         changed = [*change.popped[-1:], *change.applied[:1]]

@@ -1,4 +1,4 @@
-"""Events of a followed chain, and their encoding as JSON lines: the packed format of block streams.
+"""Events of a chain that another node follows, and their encoding as JSON lines: the packed format of block streams.
 
 A node sends these lines to its replicas (docs/push.md), directly or through a broker, and to its reader processes.
 """
@@ -14,10 +14,10 @@ from state.chain.state_edits import StateEdit, read_edit, write_edit
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.integers import UINT32_MAX
 
-# Commas in a line, which mostly separate state edits. A block has at most a hundred thousand edits.
+# Maximum number of commas in a line. Most of them separate state edits, of which a block has at most a hundred thousand.
 COMMAS_MAX = 500_000
 
-# Limits for values in lines from other nodes.
+# Limits on values in lines that other nodes send.
 Number = Annotated[int, Meta(ge=0, le=UINT32_MAX)]
 Word = Annotated[str, Meta(max_length=200)]
 
@@ -25,8 +25,8 @@ Word = Annotated[str, Meta(max_length=200)]
 class NewBlock(Struct, frozen=True):
     """A block of the sender's main branch.
 
-    `edits` are all state edits made with the block so far. If it is the head block and gets another edit, the block is sent again.
-    `accepted` are the indices of its transactions that were accepted without the signatures they need (impersonation).
+    `edits` are all state edits that belong to the block so far. If the head block gets another edit, it is sent again. `accepted` are the
+    indices of its transactions that were accepted without the signatures they need (impersonation).
     """
 
     number: int
@@ -44,7 +44,7 @@ class BlocksRemoved(Struct, frozen=True):
 
 
 class Heartbeat(Struct, frozen=True):
-    """The sender's head number. `is_stale` means that newer blocks may exist that the sender doesn't have."""
+    """The number of the sender's head block. `is_stale` means that newer blocks may exist that the sender doesn't have."""
 
     head: int
     is_stale: bool = False
@@ -54,7 +54,7 @@ class StreamHeader(Struct, frozen=True, kw_only=True):
     """The first line of a stream. It identifies the sender's chain and contains its current position.
 
     `genesis` is a fingerprint of the genesis block's contents. `edits` is a fingerprint of the state edits before the first block of the
-    stream, "" if there are none. The sender doesn't have the edits of blocks up to number `unknown_until`.
+    stream ("" if there are none). The sender doesn't know the state edits of the blocks up to number `unknown_until`.
     """
 
     name: Word = ""
@@ -80,7 +80,9 @@ Item = Event | Heartbeat | StreamHeader | StreamEnd
 
 
 class _Line(Struct, omit_defaults=True):
-    """Union of the members of all line types. The first present one of `block`, `chain`, `undone`, `head` and `error` selects the type."""
+    """Has the fields of all line types. The type of a line is given by the first of `block`, `chain`, `undone`, `head` and `error` that it
+    has.
+    """
 
     block: Number | None = None
     id: str = ""
@@ -122,7 +124,7 @@ def encode_line(item: Item) -> bytes:
 
 
 def decode_line(data: bytes) -> Item:
-    """Decode a JSON line. Raises: ValueError if the line is malformed or too large."""
+    """Decode a JSON line. Raises ValueError if the line is malformed or too large."""
     if data.count(b",") > COMMAS_MAX:
         raise ValueError("it is too large")
     try:

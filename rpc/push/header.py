@@ -1,4 +1,4 @@
-"""The header of a packed block stream, and fingerprints with which two nodes compare their chains."""
+"""The header of a packed block stream, and the fingerprints by which two nodes compare their chains."""
 
 from hashlib import sha256
 
@@ -28,7 +28,7 @@ def stream_header(chain: Chain, first: int) -> StreamHeader:
 
 
 def edits_fingerprint(chain: Chain, last: int) -> str:
-    """Return a fingerprint of the state edits on the main branch up to block `last`; "" if there are none."""
+    """Return a fingerprint of the state edits on the main branch up to block `last`, or "" if there are none."""
     edits = chain.sidecars.edits
     edited = [block_id for block_id in sorted(edits) if _is_before(chain, block_id, last)]
     lines = [block_id.hex().encode() + b" ".join(map(write_edit, edits[block_id])) for block_id in edited]
@@ -36,7 +36,7 @@ def edits_fingerprint(chain: Chain, last: int) -> str:
 
 
 def genesis_fingerprint(spec: ChainSpec) -> str:
-    """Return a fingerprint of the genesis state, which distinguishes chains with the same id."""
+    """Return a fingerprint of the genesis state. It distinguishes chains that have the same id."""
     return sha256(repr(spec.genesis).encode()).hexdigest()[:32]
 
 

@@ -1,7 +1,7 @@
 """Publishes chain events to subscriptions and block streams.
 
-The hub is attached to the chain only while there is a subscription or a stream. The task that changes the chain encodes each JSON text once
-for all of them; the tasks of the connections send it.
+The hub listens to the chain only while there is a subscription or a stream. The task that changes the chain encodes each JSON text once for
+all of them. The tasks of the connections send it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -34,11 +34,12 @@ from state.protocol.values.integers import WORD32
 from state.protocol.values.text import time_text
 from state.tables import State
 
-# Thousands of blocks can become irreversible at once. The remaining notices follow at the next head changes.
+# Maximum number of notices of irreversible blocks at once, since thousands of blocks can become irreversible at once. The remaining notices
+# follow at the next head changes.
 IRREVERSIBLE_AT_ONCE_MAX = 100
-# Total size of all queued notices, in bytes. A text that is in several queues counts once.
+# Maximum total size of all queued notices, in bytes. A text that is in several queues counts once.
 HELD_SIZE_MAX = 128_000_000
-# The JSON of the newest blocks is cached for streams that haven't read them yet.
+# Limits of the cache with the JSON of the newest blocks, for streams that haven't read them yet.
 TEXTS_KEPT_MAX = 64  # blocks
 TEXTS_KEPT_SIZE_MAX = 16_000_000  # bytes
 
@@ -61,14 +62,14 @@ class Hub:
         self._wire = chain.state.wire
         self._show_operation = RecordEncoder(self._wire, APPBASE).by(AppliedOperationRecord)
         self._subscriptions: dict[Topic, dict[Subscription, None]] = {kind: {} for kind in Topic}
-        # Subscriptions to operations, keyed by each account of their filter.
+        # Subscriptions to operations, keyed by each account in their filter.
         self._by_account: dict[str, dict[Subscription, None]] = {}
         self._of_all_accounts: dict[Subscription, None] = {}
         self._streams: set[BlockStream] = set()
         self._packed_streams: set[BlockStream] = set()
-        # By block id: the edits and the indices of accepted transactions that the line contains, and the line.
+        # Cached lines by block id: the edits and the indices of accepted transactions that the line contains, and the line itself.
         self._packed_lines: dict[bytes, tuple[object, bytes]] = {}
-        # Called with each refusal, encoded as JSON.
+        # A function that is called with each refusal, encoded as JSON.
         self.on_refusal: Callable[[bytes], None] | None = None
         self._collector = OperationCollector(chain.state)
         self._is_watching = False
@@ -85,7 +86,7 @@ class Hub:
 
     @property
     def next_number(self) -> int:
-        """The number of the next block."""
+        """The number that the next block will have."""
         return self._last() + 1
 
     # -------------------------------------------------------------- subscriptions and streams
@@ -118,13 +119,15 @@ class Hub:
         self._attach(before)
 
     def _indexes_of(self, subscription: Subscription) -> list[dict[Subscription, None]]:
-        """Return the dicts that index a subscription to operations: one per account, or the dict for all accounts."""
+        """Return the dicts in which a subscription to operations is registered: one for each account of its filter, or the dict for all
+        accounts.
+        """
         accounts = subscription.filter.accounts
         return [self._by_account.setdefault(name, {}) for name in accounts] if accounts else [self._of_all_accounts]
 
     @contextmanager
     def stream(self, first: int, *, irreversible: bool, packed: bool = False) -> Iterator[BlockStream]:
-        """Open a stream of the blocks from number `first` on."""
+        """Context manager that opens a stream of the blocks from number `first` on, and closes it on exit."""
         last, line = (lambda: self._chain.irreversible) if irreversible else self._last, self._packed_line if packed else self._line
         stream = BlockStream(first, last, line, has_before=packed)
         before = self._counts()
@@ -145,7 +148,7 @@ class Hub:
         return encode_line(stream_header(self._chain, first)) + b"\n"
 
     def heartbeat(self) -> bytes:
-        """Return a line with the head number, for packed streams."""
+        """Return a line with the number of the head block, for packed streams."""
         return encode_line(Heartbeat(self._last(), self._is_stale())) + b"\n"
 
     async def wait_head_change(self) -> None:
@@ -161,7 +164,9 @@ class Hub:
     # -------------------------------------------------------------- attaching to the chain
 
     def _counts(self) -> tuple[bool, bool, bool]:
-        """Return whether there are any subscriptions or streams, any subscriptions to operations, and any subscriptions to transactions."""
+        """Return three flags: whether there are any subscriptions or streams, any subscriptions to operations, any subscriptions to
+        transactions.
+        """
         subscriptions = self._subscriptions
         return (
             bool(self._streams) or any(subscriptions.values()),
@@ -170,7 +175,7 @@ class Hub:
         )
 
     def _attach(self, before: tuple[bool, bool, bool]) -> None:
-        """Attach the chain listeners that are needed now but weren't `before`, and detach those that are no longer needed."""
+        """Attach the chain listeners that are needed now but weren't needed `before`, and detach those that are no longer needed."""
         listeners, moved, sidecars = self._chain.state.listeners, self._chain.on_head_change, self._chain.sidecars
         was_any, was_operations, was_transactions = before
         is_any, is_operations, is_transactions = self._counts()
@@ -191,7 +196,7 @@ class Hub:
         elif was_operations and not is_operations:
             self._collector.detach()
         if is_transactions and not was_transactions:
-            # Appended last, so that no other listener can refuse the transaction after its notice.
+            # Appended last, so that no other listener can refuse the transaction after its notice has been sent.
             listeners.after_transaction.append(self._on_transaction)
         elif was_transactions and not is_transactions:
             listeners.after_transaction.remove(self._on_transaction)
@@ -199,7 +204,7 @@ class Hub:
     # -------------------------------------------------------------- events
 
     def _on_head_change(self, change: HeadChange) -> None:
-        """Publish a head change. Exceptions are logged, so that a bug here can't refuse the block."""
+        """Publish a head change. Exceptions are logged and not raised, so that a bug here can't make the chain refuse the block."""
         try:
             if change.popped:
                 for stream in self._streams:
@@ -212,13 +217,13 @@ class Hub:
         self._wake()
 
     def _on_edit_added(self, block_id: bytes, edit: StateEdit) -> None:
-        """Resend a block to the packed streams after a state edit was added to it."""
+        """Send a block to the packed streams again, because a state edit was added to it."""
         for stream in self._packed_streams:
             stream.resend_from(block_number(block_id))
         self._wake()
 
     def _on_edits_restored(self, number: int) -> None:
-        """Undo and resend the blocks from a number on in the packed streams, because their state edits have changed."""
+        """Undo the blocks from a number on in the packed streams and send them again, because their state edits have changed."""
         for stream in self._packed_streams:
             stream.undo(number)
         self._wake()
@@ -272,7 +277,7 @@ class Hub:
             self._give(wanted, self._shared(block))
 
     def _on_transaction(self, state: State, trx: SignedTransaction) -> None:
-        """Publish a transaction that a client pushed. Transactions that are only reapplied have been published before."""
+        """Publish a transaction that a client pushed. A pending transaction that is only reapplied was published before, and is ignored."""
         if not state.is_pushing:
             return
         try:
@@ -317,12 +322,12 @@ class Hub:
             max(sessions, key=lambda session: session.size).disconnect_slow(FULL)
 
     def hold(self, shared: SharedNotice) -> None:
-        """Account for a notice that was added to a client's queue."""
+        """Add a queue entry to the total size of queued notices, and the notice's text if no queue contains it yet."""
         self.held_size += ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
         shared.holders += 1
 
     def drop(self, shared: SharedNotice) -> None:
-        """Account for a notice that was removed from a client's queue."""
+        """Subtract a queue entry from the total size of queued notices, and the notice's text if no queue contains it any more."""
         shared.holders -= 1
         self.held_size -= ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
 
@@ -333,7 +338,7 @@ class Hub:
         return SharedNotice(b"block", self._text(block))
 
     def _line(self, number: int) -> bytes | None:
-        """Return the line of a block for a stream; None if the node doesn't have the block."""
+        """Return the line of a block for a stream, or None if the node doesn't have the block."""
         block = self._chain.block_by_number(number)
         if block is None:
             return None
@@ -343,7 +348,7 @@ class Hub:
         return self._text(block) + b"\n"
 
     def _packed_line(self, number: int) -> bytes | None:
-        """Return the line of a block for a packed stream; None if the node doesn't have the block. Lines of new blocks are cached."""
+        """Return the line of a block for a packed stream, or None if the node doesn't have the block. Lines of new blocks are cached."""
         block = self._chain.block_by_number(number)
         if block is None:
             return None
@@ -367,7 +372,7 @@ class Hub:
         return text
 
     def _whole(self, block: SignedBlock) -> bytes:
-        """Encode a block as JSON, without its number. A large block spends units of work, so that the job can be interrupted."""
+        """Encode a block as JSON, without its number. For a large block this spends units of work, so that the job can be interrupted."""
         if block.size <= LARGE_SIZE:
             return encoded(block_json(self._wire, block, legacy=False))
         steps = encode_in_steps(self._wire, lambda: block, False)

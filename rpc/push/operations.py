@@ -1,4 +1,4 @@
-"""Collects the operations, including virtual ones, of blocks while they are applied."""
+"""Collects the operations of blocks, including virtual ones, while the blocks are applied."""
 
 from state.plugins.account_history import OF_TREASURY
 from state.plugins.operation_log import OperationRecord
@@ -11,8 +11,9 @@ from state.tables import State
 class OperationCollector:
     """Collects the operations of each block between `attach` and `detach`. Call `take` after each head change.
 
-    Operations of reapplied pending transactions and of a block that is still being assembled are not collected. A block that is refused, or
-    reapplied after a failed fork switch, leaves stale operations. The next block with that number, or the next `take`, drops them.
+    Operations of reapplied pending transactions, and of a block that is still being assembled, are not collected. If a block is refused, or
+    reapplied after a failed fork switch, its operations remain collected until the next block with that number, or the next `take`, drops
+    them.
     """
 
     def __init__(self, state: State) -> None:
@@ -53,7 +54,7 @@ class OperationCollector:
 
     def _note(self, state: State, operation: Operation) -> None:
         here = state.position
-        # After a block is refused, the position is again that of the head block.
+        # After a block has been refused, the position is again that of the head block.
         if not self._number or here.block != self._number:
             return
         virtual_op = here.virtual_op if operation.VIRTUAL else 0
@@ -62,7 +63,7 @@ class OperationCollector:
 
 
 def impacted(state: State, operation: Operation) -> set[str]:
-    """Return the accounts that an operation affects, including the treasury under this chain's name for it."""
+    """Return the accounts that an operation affects. The treasury is included under the name that it has on this chain."""
     if not isinstance(operation, OF_TREASURY):
         return operation.impacted()
     return {state.spec.treasury, operation.receiver} if isinstance(operation, ProposalPay) else {state.spec.treasury}

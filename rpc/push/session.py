@@ -1,4 +1,4 @@
-"""The subscriptions of one WebSocket and its bounded queue of notices.
+"""The subscriptions of one WebSocket, and its bounded queue of notices.
 
 The JSON of a notice is encoded once for all subscribers (`SharedNotice`). It is sent without being copied, between the few bytes that are
 specific to each subscription. A thousand slow clients therefore need no more memory for it than one.
@@ -16,10 +16,10 @@ from state.protocol.errors import Refused, require
 from state.protocol.operation import Operation
 
 SUBSCRIPTIONS_MAX = 64  # per WebSocket
-# Size of one client's queued notices in bytes, including the notice being sent. A single queued notice may be larger.
+# Maximum size of one client's queued notices in bytes, including the notice being sent. A single queued notice may be larger.
 QUEUED_SIZE_MAX = 8_000_000
 ENTRY_SIZE = 100  # bytes per queue entry, without its text
-# Time in which a slow client must receive the notice being sent and the close reason. Then its connection is aborted.
+# Time in which a slow client must receive the notice being sent and the close reason. After that, its connection is aborted.
 DISCONNECT_SECONDS_MAX = 10
 
 TOO_SLOW = "the reader is too slow: too many notices wait for it"
@@ -28,7 +28,7 @@ NO_PLACE = "too many subscriptions are open"
 
 
 class Topic(Enum):
-    """Topic of a subscription. The last two are the topics of the callbacks of older nodes."""
+    """Topic of a subscription. The last two topics are for the callbacks of older nodes."""
 
     blocks = "blocks"
     irreversible_blocks = "irreversible_blocks"
@@ -43,7 +43,7 @@ CALLBACKS = (Topic.headers, Topic.pending)
 
 
 class SharedNotice:
-    """The JSON of an event, and the number of queues that contain it."""
+    """The JSON of an event, and the number of queues in which it is."""
 
     __slots__ = ("data", "holders")
 
@@ -53,7 +53,7 @@ class SharedNotice:
 
 
 class Filter:
-    """Selects operations that affect one of `accounts` and are of one of `classes`. An empty set selects all."""
+    """Selects operations that affect one of `accounts` and belong to one of `classes`. An empty set means that everything is selected."""
 
     __slots__ = ("accounts", "classes")
 
@@ -85,18 +85,20 @@ class NoticeSource(Protocol):
         """Unregister a subscription, so that it gets no more notices."""
 
     def hold(self, shared: SharedNotice) -> None:
-        """Account for a notice that was added to a client's queue."""
+        """Count a notice that was added to a client's queue."""
 
     def drop(self, shared: SharedNotice) -> None:
-        """Account for a notice that was removed from a client's queue."""
+        """Stop counting a notice that was removed from a client's queue."""
 
 
 def _nothing() -> None:
-    """Do nothing: the default of `on_first`."""
+    """Do nothing. This is the default of `on_first`."""
 
 
 class Pause:
-    """Context manager that pauses the notices of a session. A class, since each request enters it and a generator is five times slower."""
+    """Context manager that pauses the notices of a session. It is a class, since every request enters it and a generator is five times
+    slower.
+    """
 
     __slots__ = ("_session",)
 
@@ -111,11 +113,11 @@ class Pause:
 
 
 class Session:
-    """The session of a WebSocket, as methods use it: its subscriptions and its queue of notices.
+    """The session of a WebSocket, in the form that methods use: its subscriptions and its queue of notices.
 
-    `take` reserves a subscription within the client's limit and returns whether it could; `give_back` releases it. `on_first` is called at
-    the first subscription, to start the task that sends notices. Notices are paused while the reply to a request is made and sent, so that
-    a client receives the number of a new subscription before its notices.
+    `take` reserves a subscription within the client's limit, and returns False if the limit is reached. `give_back` releases it. `on_first`
+    is called at the first subscription, to start the task that sends notices. While the reply to a request is made and sent, notices are
+    paused. A client thus receives the number of a new subscription before that subscription's first notice.
     """
 
     def __init__(self, source: NoticeSource, take: Callable[[], bool], give_back: Callable[[], None]) -> None:
@@ -137,7 +139,7 @@ class Session:
     # -------------------------------------------------------------- subscriptions
 
     def subscribe(self, kind: Topic, wanted: Filter = EVERYTHING, api: str = "dev_api") -> int:
-        """Start a subscription and return its number. `api` is the group in the method name of its notices."""
+        """Start a subscription and return its number. The method name in its notices begins with the group `api`."""
         self._require_capacity()
         number = next(self._numbers)
         template = b'{"jsonrpc":"2.0","method":"%s.notice","params":{"subscription":%d,"kind":"%s",'
@@ -146,20 +148,20 @@ class Session:
         return number
 
     def subscribe_blocks(self) -> int:
-        """Return the number of the session's only subscription to blocks, which the first call starts."""
+        """Return the number of the session's only subscription to blocks. The first call starts it."""
         if self._of_blocks not in self._subscriptions:
             self._of_blocks = self.subscribe(Topic.blocks, api="explorer_api")
         return self._of_blocks
 
     def unsubscribe(self, number: int) -> None:
-        """End a subscription and drop its queued notices. Raises: Refused if there is no such subscription."""
+        """End a subscription and drop its queued notices. Raises Refused if there is no such subscription."""
         subscription = self._subscriptions.pop(number, None)
         if subscription is None:
             raise Refused("there is no subscription ${id} on this connection", condition="subscriptions.contains( id )", id=number)
         self._end(subscription)
 
     def set_callback(self, kind: Topic, callback: int) -> None:
-        """Start calling back a client of older nodes for a topic. This replaces the topic's previous callback."""
+        """Start the callback of a topic, for clients of older nodes. This replaces the topic's previous callback."""
         assert kind in CALLBACKS
         earlier = self._callbacks.pop(kind, None)
         if earlier is not None:
@@ -169,12 +171,12 @@ class Session:
         self._callbacks[kind] = self._start(Subscription(self, kind, EVERYTHING, head, b"]]}"))
 
     def cancel_callbacks(self) -> None:
-        """Stop all callbacks of the client."""
+        """Cancel all callbacks of the client."""
         while self._callbacks:
             self._end(self._callbacks.popitem()[1])
 
     def close(self) -> None:
-        """End all subscriptions, after the client has disconnected."""
+        """End all subscriptions. Called after the client has disconnected."""
         self._is_closed = True
         self.cancel_callbacks()
         while self._subscriptions:
@@ -217,7 +219,7 @@ class Session:
         self._news.set()
 
     def disconnect_slow(self, reason: str) -> None:
-        """Drop the queued notices and disconnect the client with a reason, which must fit into a close frame (123 bytes)."""
+        """Drop the queued notices, and disconnect the client with a reason. The reason must fit into a close frame (123 bytes)."""
         if not self.reason:
             self.reason = reason
             self.patience.deadline = trio.current_time() + DISCONNECT_SECONDS_MAX
@@ -225,7 +227,9 @@ class Session:
             self._news.set()
 
     async def next(self) -> tuple[bytes, bytes, bytes] | None:
-        """Wait for the next notice and return its bytes in three chunks. It stays queued until `sent`. None if `reason` is set."""
+        """Wait for the next notice, and return its bytes in three chunks, or None if `reason` is set. The notice stays queued until `sent`
+        is called.
+        """
         while not self.reason:
             while self._queue and not self._is_paused:
                 subscription, shared = self._queue[0]

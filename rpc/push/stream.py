@@ -1,5 +1,6 @@
-"""A block stream for one client, as JSON lines. Blocks are read from the chain when the client can receive them, so a slow client needs no
-queue.
+"""A block stream for one client, as JSON lines.
+
+Blocks are read from the chain only when the client can receive them, so a slow client needs no queue.
 """
 
 from collections.abc import Callable
@@ -15,8 +16,9 @@ PIECE_BLOCKS_MAX = 16
 class BlockStream:
     """A stream of the main branch's blocks from number `first` on.
 
-    `last` returns the number of the newest block to send. `line` returns the line of a block, or None if the node doesn't have it. With
-    `has_before` the client already has the blocks before `first`, and perhaps `first`, so the stream also reports their removal.
+    `last` returns the number of the newest block to send. `line` returns the line of a block, or None if the node doesn't have it.
+    `has_before` means that the client already has the blocks before `first`, and perhaps `first`. The stream then also reports when one of
+    those blocks is removed.
     """
 
     def __init__(self, first: int, last: Callable[[], int], line: Callable[[int], bytes | None], *, has_before: bool = False) -> None:
@@ -27,7 +29,7 @@ class BlockStream:
         self.ended = ""  # the reason why the stream has ended
 
     def undo(self, first: int) -> None:
-        """Continue after the blocks from `first` on left the main branch. The next line reports which of the sent blocks were removed."""
+        """Handle that the blocks from `first` on left the main branch. The next line reports which of the sent blocks were removed."""
         first = max(first, self._first)
         if first <= self._read:
             self._removed = BlocksRemoved(first, self._read if self._removed is None else self._removed.last)
@@ -35,7 +37,7 @@ class BlockStream:
         self._next = min(self._next, max(first, self._first))
 
     def resend_from(self, number: int) -> None:
-        """Resend the blocks from `number` on, because the line of that block has changed."""
+        """Send the blocks from `number` on again, because the line of that block has changed."""
         self._next = min(self._next, max(number, self._first))
 
     def end(self, reason: str) -> None:
@@ -43,7 +45,7 @@ class BlockStream:
         self.ended = self.ended or reason
 
     def piece(self) -> bytes:
-        """Return the next chunk of lines, b"" if there are none yet. Raises: NotReady if the next line must be encoded in steps."""
+        """Return the next chunk of lines, or b"" if there are none yet. Raises NotReady if the next line must be encoded in steps."""
         lines, size = [], 0
         if self._removed is not None:
             lines.append(encode_line(self._removed) + b"\n")
@@ -65,5 +67,5 @@ class BlockStream:
         return b"".join(lines)
 
     def last_line(self) -> bytes:
-        """Return the last line, with the reason why the stream ended."""
+        """Return the last line, which contains the reason why the stream ended."""
         return encode_line(StreamEnd(self.ended)) + b"\n"

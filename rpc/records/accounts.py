@@ -1,5 +1,6 @@
-"""R-account: an account with its authorities and metadata, in both JSON formats, and in the extended form of condenser_api. Source:
-rpc-api.md §2.2, §4.4.
+"""R-account: an account with its authorities and metadata, in both JSON formats, and its extended form in condenser_api.
+
+Source: rpc-api.md §2.2, §4.4.
 """
 
 from collections.abc import Iterator
@@ -19,14 +20,16 @@ from state.tables import accounts as tables
 NEW_MANA_HARDFORK = 20
 NO_AUTHORITY = tables.AccountAuthority()
 NO_METADATA = tables.AccountMetadata()
-# Number of authority members that one unit of work pays for. Keys are more expensive, since they are encoded as text.
+# Number of authority members for which one unit of work pays. Keys are more expensive, since they are encoded as text.
 NAMES_OF_UNIT, KEYS_OF_UNIT = 10, 2
 
 Nothing = Annotated[list[Any], ConstantField([])]
 
 
 class AccountView(Struct):
-    """Source of account records: the account's row, its authority and metadata, and the chain state for everything else."""
+    """The object from which account records are read: the account's row, its authority and metadata, and the chain state for everything
+    else.
+    """
 
     row: tables.Account
     authority: tables.AccountAuthority
@@ -51,13 +54,13 @@ class AccountView(Struct):
 
     @property
     def reputation(self) -> int:
-        """The account's reputation; 0 if no reputation plugin is enabled."""
+        """The account's reputation, or 0 if no reputation plugin is enabled."""
         known = known_reputations(self.state)
         return 0 if known is None else reputation_of(known, self.row.name)
 
     @property
     def voting_power(self) -> int:
-        """The account's voting mana at its last vote, in 1/10000 of the maximum, for clients that don't support manabars."""
+        """The voting mana after the account's last vote, in 1/10000 of the maximum. For clients that don't support manabars."""
         row = self.row
         if row.voting_mana_time < self.state.spec.hardfork_times[NEW_MANA_HARDFORK]:
             return row.voting_mana
@@ -102,7 +105,7 @@ class DownvoteManaRecord(Struct):
 
 
 class AccountRecord(Struct):
-    """An account (R-account), read from an `AccountView`. The bandwidth members, of release 0.20.2, are no longer updated."""
+    """An account (R-account), read from an `AccountView`. The members on bandwidth, from release 0.20.2, are no longer updated."""
 
     ROOT: ClassVar[str] = "row"
     LEGACY_ABSENT = ("last_post_edit", "is_smt")
@@ -182,7 +185,7 @@ class AccountRecord(Struct):
 
 
 class ExtendedAccountRecord(AccountRecord):
-    """An account in the extended form of condenser_api (R-account). `vesting_balance` is 0 and the histories are empty."""
+    """An account in the extended form of condenser_api (R-account). `vesting_balance` is always 0, and the histories are always empty."""
 
     vesting_balance: Annotated[int, FieldPath("vesting_balance", CoinAmount)]
     reputation: Annotated[int, FieldPath("reputation", Whole())]

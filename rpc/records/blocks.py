@@ -17,7 +17,7 @@ SIGNERS_KEPT_MAX = 4096
 
 
 class TransactionRecord(Struct):
-    """A transaction (R-trx). In blocks of condenser_api it also has its id and position (R-trx-stored)."""
+    """A transaction (R-trx). In blocks of condenser_api, it also contains its id and its position (R-trx-stored)."""
 
     APPBASE_ABSENT: ClassVar[tuple[str, ...]] = ("transaction_id", "block_num", "transaction_num")
 
@@ -33,7 +33,7 @@ class TransactionRecord(Struct):
 
 
 class BlockRecord(BlockHeader):
-    """A block (R-block): the signed block with its id, the key that signed it, and its transactions' ids."""
+    """A block (R-block): the signed block with its id, the key that signed it, and the ids of its transactions."""
 
     witness_signature: Signature = bytes(65)
     transactions: Annotated[tuple[TransactionRecord, ...], Many(TransactionRecord)] = ()
@@ -43,7 +43,7 @@ class BlockRecord(BlockHeader):
 
 
 class InclusionRecord(Struct):
-    """The block that included a transaction, or the first block after its expiration (R-sync), read from an `Inclusion`."""
+    """The position of a transaction in the chain, or the first block after its expiration (R-sync), read from an `Inclusion`."""
 
     id: Hash160
     block_num: UInt32
@@ -66,7 +66,7 @@ def block_json(wire: Wire, block: SignedBlock, legacy: bool) -> Json:
 
 @lru_cache(SIGNERS_KEPT_MAX)
 def block_signer(signature: bytes, digest: bytes) -> bytes:
-    """Return the key that signed a block; the null key if the signature is invalid."""
+    """Return the key that signed a block, or the null key if the signature is invalid."""
     try:
         return recover(signature, digest, Canonical.bip_0062)
     except ChainError:

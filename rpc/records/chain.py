@@ -24,9 +24,9 @@ from state.protocol.values.asset import Price
 
 
 class DynamicGlobalPropertiesRecord(Struct):
-    """Head block, supplies and other values that change with every block (R-dgp), read from the row of global properties.
+    """The head block, supplies and other values that change with every block (R-dgp), read from the row of global properties.
 
-    condenser_api adds members of release 0.20.2.
+    In condenser_api, the record has additional members from release 0.20.2.
     """
 
     LEGACY_ABSENT = ("id", "smt_creation_fee")
@@ -79,7 +79,7 @@ class DynamicGlobalPropertiesRecord(Struct):
 
 
 class ReserveRatioRecord(Struct):
-    """Average block size and bandwidth by the rules of release 0.20.2 (R-reserve), read from the row of global properties."""
+    """The average block size and the bandwidth by the rules of release 0.20.2 (R-reserve), read from the row of global properties."""
 
     id: UInt32
     average_block_size: UInt32
@@ -100,21 +100,21 @@ class ChainPropertiesRecord(Struct):
 class MedianPropertiesRecord(ChainPropertiesRecord):
     """Medians of the chain properties that witnesses vote for (R-chain-props).
 
-    `account_subsidy_limit` is the specification's name for `account_subsidy_budget`.
+    `account_subsidy_limit` is the name of `account_subsidy_budget` in the specification.
     """
 
     account_subsidy_limit: Annotated[int, FieldPath("account_subsidy_budget", UInt32)]
 
 
 class DecayParamsRecord(Struct):
-    """Decay rate of the pool of subsidised accounts."""
+    """Decay rate of the pool that pays for subsidised accounts."""
 
     decay_per_time_unit: UInt32
     decay_per_time_unit_denom_shift: UInt32
 
 
 class SubsidyParamsRecord(Struct):
-    """Parameters of the pool of subsidised accounts."""
+    """Parameters of the pool that pays for subsidised accounts."""
 
     resource_unit: Big
     budget_per_time_unit: Big
@@ -125,7 +125,7 @@ class SubsidyParamsRecord(Struct):
 
 
 class WitnessScheduleRecord(Struct):
-    """The witness schedule (R-schedule), read from its row. `top19_weight` is the specification's name for `elected_weight`."""
+    """The witness schedule (R-schedule), read from its row. `top19_weight` is the name of `elected_weight` in the specification."""
 
     id: UInt32
     current_virtual_time: UInt128
@@ -149,7 +149,7 @@ class WitnessScheduleRecord(Struct):
 
 
 class FeedHistoryRecord(Struct):
-    """The median price, and the prices from which it is computed (R-feed-history), read from its row."""
+    """The median price, and the earlier prices from which it is computed (R-feed-history), read from its row."""
 
     id: UInt32
     current_median_history: Price
@@ -190,7 +190,7 @@ class RewardFundRecord(Struct):
 
 
 class NodeVersionRecord(Struct):
-    """Version of the node, and its chain (R-version)."""
+    """The versions of the node's software, and the id of its chain (R-version)."""
 
     LEGACY_ABSENT = ("chain_id",)
 

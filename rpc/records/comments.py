@@ -14,7 +14,7 @@ NO_CONTENT = content.CommentContent()
 
 
 class CommentView(Struct):
-    """Source of comment records: the comment's row, its title and body, and the root post of its discussion."""
+    """The object from which comment records are read: the comment's row, its title and body, and the root post of its discussion."""
 
     row: content.Comment
     texts: content.CommentContent
@@ -28,7 +28,7 @@ def comment_view(state: State, row: content.Comment) -> CommentView:
 
 
 class CommentRecord(Struct):
-    """A post or a reply with its texts (R-comment), read from a `CommentView`."""
+    """A post or a reply with its title, body and metadata (R-comment), read from a `CommentView`."""
 
     ROOT: ClassVar[str] = "row"
 
@@ -70,7 +70,7 @@ class CommentRecord(Struct):
 
 
 class VoteView(Struct):
-    """Source of vote records: the vote's row, the voter's name, and the comment."""
+    """The object from which vote records are read: the vote's row, the voter's name, and the comment."""
 
     row: content.CommentVote
     voter: str

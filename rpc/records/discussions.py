@@ -29,7 +29,7 @@ NO_COIN, NO_DEBT = Asset(0, COIN), Asset(0, SBD)
 
 
 class VoteStateView(Struct):
-    """Source of `VoteStateRecord`: the vote's row, and the voter's name and reputation."""
+    """The object from which `VoteStateRecord` is read: the vote's row, and the voter's name and reputation."""
 
     row: content.CommentVote
     voter: str
@@ -50,7 +50,7 @@ class VoteStateRecord(Struct):
 
 
 class AccountVoteView(Struct):
-    """Source of `AccountVoteRecord`: the vote's row, and the comment voted on."""
+    """The object from which `AccountVoteRecord` is read: the vote's row, and the comment that was voted on."""
 
     row: content.CommentVote
     comment: content.Comment
@@ -74,7 +74,9 @@ class AccountVoteRecord(Struct):
 
 
 class DiscussionView(CommentView):
-    """Source of discussion records. `body` can be truncated. `pending_payout` is in COIN while there is no median price."""
+    """The object from which discussion records are read. `body` can be truncated. `pending_payout` is in COIN while there is no median
+    price.
+    """
 
     body: str
     cashout_time: int
@@ -121,7 +123,7 @@ class DiscussionRecord(CommentRecord):
 
 
 class AbsentAmountsRecord(Struct):
-    """Amounts of the empty record that represents a missing discussion. They are in COIN, as in the reference."""
+    """The amounts in the empty record that represents a missing discussion. As in the reference, they are in COIN."""
 
     total_payout_value: CoinAmount = 0
     curator_payout_value: CoinAmount = 0
@@ -129,7 +131,7 @@ class AbsentAmountsRecord(Struct):
 
 
 class TagRecord(Struct):
-    """A tag with its totals (R-tag), read from the row of its totals."""
+    """A tag with its totals (R-tag), read from the row that holds them."""
 
     name: Annotated[str, FieldPath("tag", Text)]
     total_payouts: Annotated[int, FieldPath("total_payout", DebtAmount)]
@@ -140,7 +142,7 @@ class TagRecord(Struct):
 
 
 class TagCountRecord(Struct):
-    """Number of an author's comments that have a tag, read from its row."""
+    """The number of an author's comments that have a tag, read from its row."""
 
     tag: Text
     count: Annotated[int, FieldPath("total_posts", UInt32)]
@@ -150,7 +152,7 @@ class TagCountRecord(Struct):
 
 
 class PayoutContext(Struct, dict=True):
-    """Data that all discussions of a reply share: the reward pool, reputations, and whether the plugin `tags` is enabled."""
+    """Data that all discussions in a reply share: the reward pool, reputations, and whether the plugin `tags` is enabled."""
 
     state: State
     reputations: Reputations | None
@@ -158,21 +160,21 @@ class PayoutContext(Struct, dict=True):
 
     @cached_property
     def pot(self) -> ContentRewardPool:
-        """The reward pool, computed on first use, so that replies without payouts never fail. Raises: ChainError if that fails."""
+        """The reward pool, computed on first use, so that replies without payouts never fail. Raises ChainError if that fails."""
         return content_reward_pool(self.state)
 
     def reputation(self, account: str) -> int:
-        """Return an account's reputation; 0 if no reputation plugin is enabled."""
+        """Return an account's reputation, or 0 if no reputation plugin is enabled."""
         return 0 if self.reputations is None else reputation_of(self.reputations, account)
 
 
 def shared(state: State) -> PayoutContext:
-    """Return the data that all discussions of a reply share, at the current head."""
+    """Return the data that all discussions in a reply share, as of the current head."""
     return PayoutContext(state, known_reputations(state), TAGS.is_on(state))
 
 
 def discussion_view(known: PayoutContext, row: content.Comment, unpromoted: Asset = NO_DEBT) -> DiscussionView:
-    """Return the view of a comment, without its votes. `unpromoted` is the promotion amount if the comment has no tags."""
+    """Return the view of a comment, without its votes. `unpromoted` is the promotion amount to use if the comment has no tags."""
     state = known.state
     texts = state.comment_contents.by_comment.get(row.id) or NO_CONTENT
     root = row if row.root_comment == row.id else state.comments.get(row.root_comment) or NO_COMMENT
@@ -193,7 +195,7 @@ def with_votes(known: PayoutContext, view: DiscussionView) -> DiscussionView:
 
 
 def listed_view(known: PayoutContext, row: content.Comment, body_bytes: int = 0) -> DiscussionView:
-    """Return the view of a comment in a list, with its votes and body length. The body is truncated to `body_bytes` (0: not truncated)."""
+    """Return the view of a comment in a list, with its votes and body length. The body is truncated to `body_bytes` (0: no limit)."""
     view = with_votes(known, discussion_view(known, row))
     view.body_length = text.size(view.body)
     if body_bytes:
@@ -202,7 +204,7 @@ def listed_view(known: PayoutContext, row: content.Comment, body_bytes: int = 0)
 
 
 def vote_views(known: PayoutContext, row: content.Comment) -> tuple[VoteStateView, ...]:
-    """Return at most VOTES_SHOWN_MAX votes on a comment, oldest voter account first."""
+    """Return at most VOTES_SHOWN_MAX votes on a comment, ordered by the age of the voters' accounts, oldest first."""
     find = known.state.accounts.find
     votes = []
     for vote in islice(known.state.comment_votes.by_comment_voter.equal(row.id), VOTES_SHOWN_MAX):
@@ -213,7 +215,7 @@ def vote_views(known: PayoutContext, row: content.Comment) -> tuple[VoteStateVie
 
 
 def pending_payout(pot: ContentRewardPool, net_rshares: int) -> Asset:
-    """Return the share of the current reward pool that a comment would get, wrapped to 64 bits."""
+    """Return the share of the current reward pool that a comment would get. The amount wraps to 64 bits."""
     if net_rshares <= 0:
         return Asset(0, pot.worth.symbol)
     value = curve_value(pot.curve, net_rshares, pot.constant) * pot.worth.amount // pot.claims % WORD64
@@ -221,7 +223,7 @@ def pending_payout(pot: ContentRewardPool, net_rshares: int) -> Asset:
 
 
 def shown_body(row: content.Comment, body: str) -> str:
-    """Return a comment's body, or the reference's replacement text if it is too large."""
+    """Return a comment's body. If it is too large, return the reference's replacement text instead."""
     size = text.size(body)
     if row.parent_author and size > REPLY_BYTES_MAX and size <= POST_BYTES_MAX:
         return PRUNED_REPLY
@@ -229,7 +231,7 @@ def shown_body(row: content.Comment, body: str) -> str:
 
 
 def url_of(row: content.Comment, root: content.Comment) -> str:
-    """Return the website path of a comment: on the page of its root post."""
+    """Return the path of a comment on the website. It is on the page of the comment's root post."""
     url = f"/{root.category}/@{root.author}/{root.permlink}"
     return url if root.id == row.id else f"{url}#@{row.author}/{row.permlink}"
 

@@ -12,7 +12,7 @@ from state.protocol.codec.kinds import AccountName, Bounded, Codecs, Dump, Many,
 
 
 class Relations(Many):
-    """Relation of an account to another: a bit mask, encoded as a list of names."""
+    """Relation of an account to another account: a bit mask, encoded as a list of names."""
 
     default = 0  # type: ignore[assignment]
 
@@ -24,7 +24,7 @@ class Relations(Many):
 
 
 class FollowRecord(Struct):
-    """A relation of an account to another (R-follow), read from its row."""
+    """Relation of an account to another account (R-follow), read from its row."""
 
     follower: AccountName
     following: AccountName
@@ -32,7 +32,7 @@ class FollowRecord(Struct):
 
 
 class FollowCountRecord(Struct):
-    """Number of followers, and of followed accounts (R-follow-count)."""
+    """How many followers an account has, and how many accounts it follows (R-follow-count)."""
 
     account: AccountName
     follower_count: UInt32
@@ -40,14 +40,14 @@ class FollowCountRecord(Struct):
 
 
 class AuthorCountRecord(Struct):
-    """An author, and the number of their posts that a blog has reblogged (R-author-count), read from its row."""
+    """An author, and how many posts of this author a blog has reblogged (R-author-count), read from its row."""
 
     author: Annotated[str, FieldPath("guest", AccountName)]
     count: UInt32
 
 
 class BlogView(Struct):
-    """Source of blog records: a blog entry and its post."""
+    """The object from which blog records are read: a blog entry and its post."""
 
     entry: feeds.BlogEntry
     comment: CommentView
@@ -73,14 +73,14 @@ class BlogItemRecord(Struct):
 
 
 class FeedView(Struct):
-    """Source of feed records: a feed entry and its post."""
+    """The object from which feed records are read: a feed entry and its post."""
 
     entry: feeds.FeedEntry
     comment: CommentView
 
     @property
     def reblog_by(self) -> tuple[str, ...]:
-        """The accounts that reblogged the post. Empty if it is in the feed because of its author, even if others reblogged it later."""
+        """The accounts that reblogged the post. Empty if the post is in the feed because of its author, even if others reblog it later."""
         return self.entry.reblogged_by if self.entry.first_reblogged_by else ()
 
 

@@ -1,4 +1,4 @@
-"""Records of history: operations and transactions with their positions in the chain. Source: rpc-api.md §2.1."""
+"""Records of the history: operations and transactions with their positions in the chain. Source: rpc-api.md §2.1."""
 
 from typing import Annotated, ClassVar
 

@@ -16,11 +16,11 @@ from rpc.records.blocks import block_json
 from state.protocol.transaction import OPERATION, SignedBlock, Wire
 from state.store.lazy.incremental import CHUNK_ROWS, NotReady
 
-LARGE_SIZE = 200_000  # bytes; a smaller block is encoded in at most 40 ms
+LARGE_SIZE = 200_000  # bytes; encoding a smaller block takes at most 40 ms
 KEPT_MAX = 4
-SLICE_UNITS = 200  # units of work per step, approximately
+SLICE_UNITS = 200  # approximate units of work per step
 
-# The key of a block: its identity, and whether the JSON format is the legacy one.
+# Cache key of a block: the bytes that identify it, and whether the JSON format is the legacy one.
 Key = tuple[bytes, bool]
 
 
@@ -33,15 +33,15 @@ class LargeBlocks:
         self._making: tuple[Key, Generator[None, None, Raw]] | None = None
 
     def shown(self, known_by: bytes, read: Callable[[], SignedBlock], legacy: bool) -> dict[str, Any]:
-        """Return the JSON of the block that `read` returns. `known_by` identifies it. Raises: NotReady until the JSON is complete."""
+        """Return the JSON of the block that `read` returns and `known_by` identifies. Raises NotReady until the JSON is complete."""
         key = known_by, legacy
         if key in self._kept:
             self._kept.move_to_end(key)
-            return cast(dict[str, Any], self._kept[key])  # already encoded; replies contain it unchanged
+            return cast(dict[str, Any], self._kept[key])  # already encoded; it is copied into replies unchanged
         raise NotReady(lambda: self._advance(key, read))
 
     def _advance(self, key: Key, read: Callable[[], SignedBlock]) -> bool:
-        """Do one encoding step. Return whether the requested block is still incomplete."""
+        """Do one step of encoding. Return whether the requested block is still incomplete."""
         if key in self._kept:
             return False
         if self._making is None:

@@ -10,7 +10,7 @@ from state.protocol.values.asset import Asset, Price
 
 
 class BucketSideRecord(Struct):
-    """Amounts of one asset in the bucket's highest, lowest, first and last price, and its traded volume."""
+    """Amounts of one asset in a bucket: those that form the highest, lowest, first and last price, and the traded volume."""
 
     high: Big
     low: Big
@@ -20,7 +20,7 @@ class BucketSideRecord(Struct):
 
 
 class BucketRecord(Struct):
-    """Trades aggregated over a time period (R-bucket), read from the bucket's row."""
+    """Totals of the trades in a period of time (R-bucket), read from the bucket's row."""
 
     id: UInt32
     open: Time
@@ -30,20 +30,20 @@ class BucketRecord(Struct):
 
 
 class TokenBucketRecord(BucketRecord):
-    """Trades aggregated over a time period on a chain with tokens (R-bucket). `symbol` is the symbol traded against COIN."""
+    """Totals of the trades in a period of time, on a chain with tokens (R-bucket). `symbol` is the symbol traded against COIN."""
 
     symbol: Symbol
 
 
 class VolumeRecord(Struct):
-    """Traded amounts (R-volume)."""
+    """Traded amounts of COIN and SBD (R-volume)."""
 
     coin_volume: CoinAmount
     sbd_volume: DebtAmount
 
 
 class TickerRecord(Struct):
-    """Prices in SBD per COIN, and traded amounts (R-ticker)."""
+    """Prices in SBD per COIN, and the traded amounts (R-ticker)."""
 
     latest: RealNumber
     lowest_ask: RealNumber
@@ -64,7 +64,7 @@ class PricedOrderRecord(Struct):
 
 
 class TradeRecord(Struct):
-    """A trade (R-trade): the amounts paid by the newer and the older order, read from a trade of the plugin market_history."""
+    """A trade (R-trade), read from a trade of the plugin market_history: the amounts that the newer and the older order paid."""
 
     date: Annotated[int, FieldPath("time", Time)]
     current_pays: Annotated[Asset, FieldPath("operation.current_pays", Asset)]

@@ -24,14 +24,16 @@ class LimitOrderRecord(Struct):
 
 
 class OpenOrderRecord(LimitOrderRecord):
-    """An open order in condenser_api (R-open-order). Two members are never filled, as in the reference."""
+    """An open order in condenser_api (R-open-order). As in the reference, two members are never filled."""
 
     real_price: Annotated[str, ConstantField(NO_REAL_PRICE)]
     rewarded: Annotated[bool, ConstantField(False)]
 
 
 class BookOrderView(Struct):
-    """Source of order book records: the remaining amount of an open order, and its value at the order's price, rounded down."""
+    """The object from which order book records are read: the remaining amount of an open order, and its value at the order's price, rounded
+    down.
+    """
 
     price: Price
     coin: int
@@ -40,13 +42,13 @@ class BookOrderView(Struct):
 
     @property
     def real_price(self) -> float:
-        """The price of one COIN in the other symbol."""
+        """The price of 1 COIN in the other symbol."""
         base, quote = self.price.base, self.price.quote
         return ratio(quote.amount, base.amount) if base.symbol == COIN else ratio(base.amount, quote.amount)
 
 
 class BookOrderRecord(Struct):
-    """An open order in database_api (R-book-order), read from a `BookOrderView`. `real_price` is never filled, as in the reference."""
+    """An open order in database_api (R-book-order), read from a `BookOrderView`. As in the reference, `real_price` is never filled."""
 
     order_price: Annotated[Price, FieldPath("price", Price)]
     real_price: Annotated[str, ConstantField(NO_REAL_PRICE)]
@@ -56,5 +58,5 @@ class BookOrderRecord(Struct):
 
 
 def ratio(amount: int, per: int) -> float:
-    """Divide in double precision, as the reference does. Division by 0 results in 0."""
+    """Divide in double precision, as the reference does. A division by 0 results in 0."""
     return float(amount) / float(per) if per else 0.0

@@ -15,7 +15,7 @@ Names = Many(String())
 
 
 class PageAccountView(AccountView):
-    """Source of `PageAccountRecord`: an account, and the lists of the page section."""
+    """The object from which `PageAccountRecord` is read: an account, and the lists for one section of its page."""
 
     transfer_history: Numbered = ()
     other_history: Numbered = ()
@@ -27,7 +27,9 @@ class PageAccountView(AccountView):
 
 
 class PageAccountRecord(ExtendedAccountRecord):
-    """An account on a website page (R-account extended), read from a `PageAccountView`. Only get_accounts fills `witness_votes`."""
+    """An account on a website page (R-account extended), read from a `PageAccountView`. `witness_votes` is empty here, unlike in
+    get_accounts.
+    """
 
     transfer_history: Annotated[list[Any], FieldPath("transfer_history", Pairs(Int(64), AppliedOperationRecord))]
     other_history: Annotated[list[Any], FieldPath("other_history", Pairs(Int(64), AppliedOperationRecord))]

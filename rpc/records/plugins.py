@@ -1,4 +1,4 @@
-"""Records of individual plugins: reputations, resource credits, simulated payouts. Source: rpc-api.md §2.4, §3.13, §5.3."""
+"""Records that belong to plugins: reputations, resource credits, simulated payouts. Source: rpc-api.md §2.4, §3.13, §5.3."""
 
 from typing import Annotated, ClassVar
 
@@ -17,14 +17,14 @@ class ReputationRecord(Struct):
 
 
 class ManabarRecord(Struct):
-    """Manabar of an account's resource credits, read from the account's row in the plugin rc."""
+    """The manabar of an account's resource credits, read from the account's row in the plugin rc."""
 
     current_mana: Annotated[int, FieldPath("mana", Big)]
     last_update_time: Annotated[int, FieldPath("mana_time", UInt32)]
 
 
 class CreditsView(Struct):
-    """Source of `CreditsRecord`: an account's row in the plugin rc, and its maximum of resource credits."""
+    """The object from which `CreditsRecord` is read: an account's row in the plugin rc, and the maximum of its resource credits."""
 
     row: RcAccount
     max_rc: int

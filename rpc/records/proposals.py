@@ -1,4 +1,4 @@
-"""Records of proposals and their votes. Source: rpc-api.md §2.4."""
+"""Records of proposals and of the votes for them. Source: rpc-api.md §2.4."""
 
 from typing import Annotated, ClassVar
 
@@ -10,7 +10,7 @@ from state.tables import proposals
 
 
 class ProposalView(Struct):
-    """Source of `ProposalRecord`: the proposal's row, and its status at head time."""
+    """The object from which `ProposalRecord` is read: the proposal's row, and its status at the time of the head block."""
 
     row: proposals.Proposal
     status: str
@@ -35,7 +35,7 @@ class ProposalRecord(Struct):
 
 
 class ProposalVoteView(Struct):
-    """Source of `ProposalVoteRecord`: the vote's row, and the proposal."""
+    """The object from which `ProposalVoteRecord` is read: the vote's row, and the proposal."""
 
     row: proposals.ProposalVote
     proposal: ProposalView

@@ -16,7 +16,7 @@ class RecoveryRequestRecord(Struct):
 
 
 class ChangeRecoveryRequestRecord(Struct):
-    """A pending change of an account's recovery account (R-change-recovery), read from its row."""
+    """A pending request to change an account's recovery account (R-change-recovery), read from its row."""
 
     id: UInt32
     account_to_recover: AccountName

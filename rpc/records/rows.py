@@ -1,6 +1,7 @@
-"""Display names of the rows of all tables, and JSON encoding of their fields.
+"""Display names for the rows of all tables, and the JSON encoding of their fields.
 
-The kinds of the fields are those of the records that are read from the row. Other fields are encoded by the type of their value.
+If a record is read from a row, its declaration determines how the row's fields are encoded. Other fields are encoded by the type of their
+value.
 """
 
 from collections.abc import Callable
@@ -40,7 +41,7 @@ from state.tables import accounts as accounts_tables
 KEY_BYTES = 33
 TIME, SBD_AMOUNT, SYMBOL = Seconds(), Amount(assets.SBD), SymbolKind()
 
-# The records that are read from each row class. If several have a field, the first one determines its kind.
+# The records that are read from each row class. If several of them have a field, the first one determines its kind.
 RECORDS: dict[type[Row], tuple[type[Struct], ...]] = {
     accounts_tables.Account: (AccountRecord, VotingManaRecord, DownvoteManaRecord),
     accounts_tables.AccountAuthority: (AccountRecord,),
@@ -71,7 +72,7 @@ RECORDS: dict[type[Row], tuple[type[Struct], ...]] = {
     RcAccount: (CreditsRecord, ManabarRecord),
     Reputation: (ReputationRecord,),
 }
-# Kinds of fields that are in no record, and whose kind doesn't follow from the type of the value.
+# Kinds of fields that are in no record and whose kind can't be derived from the type of the value.
 OTHER_KINDS: dict[type[Row], dict[str, Kind]] = {
     content.Comment: {"beneficiary_payout_value": SBD_AMOUNT},
     globals.TransactionRecord: {"expiration": TIME},
@@ -98,7 +99,7 @@ ACCOUNT_FIELDS = (
 
 
 class Named(Struct, frozen=True):
-    """Display name of a row, and the account or post (author, permlink) to which it belongs, if any."""
+    """Display name of a row. If it belongs to an account or a post (author, permlink), these are included."""
 
     text: str
     account: str | None = None
@@ -106,7 +107,7 @@ class Named(Struct, frozen=True):
 
 
 def name_of(state: State, table: Table[Any], row: Any) -> Named:
-    """Return the display name of a row: its key fields, with ids of other rows replaced by names."""
+    """Return the display name of a row: the values of its key fields. Ids of other rows are replaced by names."""
     special = NAMES.get(type(row))
     if special is not None:
         return special(state, row)
@@ -130,7 +131,7 @@ def shown_value(state: State, row: Any, field: str, value: Any) -> Any:
 
 
 def plain(state: State, value: Any) -> Any:
-    """Encode a value as JSON by its type."""
+    """Encode a value as JSON, by the value's type."""
     if isinstance(value, (list, tuple)):
         return [plain(state, member) for member in value]
     if isinstance(value, Struct) and not wire_fields(type(value)) and not isinstance(value, (assets.Asset, assets.Price)):
@@ -140,7 +141,7 @@ def plain(state: State, value: Any) -> Any:
 
 @cache
 def kinds_of(cls: type[Row]) -> dict[str, Any]:
-    """Return the wire type of each field of a row class, by field name, where a record declares one."""
+    """Return the wire types of a row class's fields by field name. Fields that no record declares are omitted."""
     found: dict[str, Any] = dict(OTHER_KINDS.get(cls, {}))
     for record in RECORDS.get(cls, ()):
         for field in wire_fields(record):
@@ -155,7 +156,7 @@ def kinds_of(cls: type[Row]) -> dict[str, Any]:
 
 @cache
 def key_fields(table: type[Table[Any]]) -> tuple[str, ...]:
-    """Return the fields of a table's first unique index, or of its first ordered index if it has no unique one."""
+    """Return the fields of a table's first unique index. If it has no unique index, return those of its first ordered index."""
     declared = [value for cls in reversed(table.__mro__) for value in vars(cls).values() if isinstance(value, Unique | Ordered)]
     unique = [one for one in declared if isinstance(one, Unique) or one.unique]
     return next((one.fields for one in (*unique, *declared)), ())
@@ -181,7 +182,7 @@ def _vote(state: State, row: content.CommentVote) -> Named:
 
 
 def _of_post(state: State, row: Any) -> Named:
-    """Name a row of the social index by its account and post."""
+    """Return the account and the post that a row of the social index refers to, for its display name."""
     posts = getattr(state.plugins.get("communities"), "posts", None)
     post = None if posts is None else posts.get(row.post)
     return Named(row.account) if post is None else _post(post.author, post.permlink, f"{row.account}: ")

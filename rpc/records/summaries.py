@@ -1,4 +1,4 @@
-"""Records of posts in lists: identifiers, counts and payouts. They omit bodies and votes to keep a page of posts small."""
+"""Records of posts in lists: identifiers, counts and payouts. Bodies and votes are omitted to keep a page of posts small."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -20,7 +20,9 @@ from state.tables.content import Comment
 
 
 class PostSummaryView(Struct):
-    """Source of `PostSummaryRecord`: the row of a post or reply, its title, its community, and its total or pending payout."""
+    """The object from which `PostSummaryRecord` is read: the row of a post or reply, its title, its community, and its total or pending
+    payout.
+    """
 
     row: Comment
     title: str
@@ -35,7 +37,7 @@ class PostSummaryView(Struct):
 class PostSummaryRecord(Struct):
     """A post or reply in a list, read from a `PostSummaryView`.
 
-    `payout` is the amount paid to author and curators, or the pending payout. It is in COIN if there is no price feed.
+    `payout` is the amount paid to author and curators, or the pending payout before that. It is in COIN if there is no price feed.
     """
 
     author: Annotated[str, FieldPath("row.author", AccountName)]

@@ -73,7 +73,7 @@ class IcoRecord(Struct):
 
 
 class TokenView(Struct):
-    """Source of `TokenWithIcoRecord`: the rows of a token and of its initial offering, if it has one."""
+    """The object from which `TokenWithIcoRecord` is read: the rows of a token and of its initial offering, if it has one."""
 
     token: smt.SmtToken
     ico: smt.SmtIco | None
@@ -87,7 +87,7 @@ class TokenWithIcoRecord(Struct):
 
 
 class EmissionsUnitRecord(Struct):
-    """Accounts that receive emitted tokens, with their shares, read from the row of an emission."""
+    """The accounts that receive emitted tokens, with their shares, read from the row of an emission."""
 
     token_unit: Unit
 

@@ -1,4 +1,4 @@
-"""Records of witnesses and their votes. Source: rpc-api.md §2.4."""
+"""Records of witnesses and of the votes for them. Source: rpc-api.md §2.4."""
 
 from msgspec import Struct
 

@@ -1,4 +1,4 @@
-"""Variants of a refused transaction with one field changed back. The client may have signed one of them."""
+"""Variants of a refused transaction: in each, one field has another value, which it may have had when the client signed."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -29,7 +29,10 @@ NAMES_SWAPPED_MAX = 4  # account names to swap in pairs, and operations to omit
 
 
 class FieldChange(Struct, frozen=True):
-    """Variant of a transaction that may have been signed: the later change, the value that was signed, and advice to avoid the change."""
+    """A variant of the refused transaction that the client may have signed before one field was changed.
+
+    `change` describes the change, `signed` is the value that was signed, and `advice` tells how to avoid the change.
+    """
 
     trx: SignedTransaction
     change: str  # for example "expiration was changed"
@@ -38,7 +41,7 @@ class FieldChange(Struct, frozen=True):
 
 
 def altered_transactions(case: RefusalCase, trx: SignedTransaction) -> Iterator[FieldChange]:
-    """Yield variants of the transaction in each of which one change after signing is undone."""
+    """Yield variants of a transaction. Each of them reverts one change that may have been made after signing."""
     if trx.size > ALTERED_BYTES_MAX:
         return
     for index, operation in enumerate(trx.operations):
@@ -59,7 +62,7 @@ def altered_transactions(case: RefusalCase, trx: SignedTransaction) -> Iterator[
 
 
 def altered_expiration(trx: SignedTransaction) -> Iterator[FieldChange]:
-    """Yield the transaction with its expiration shifted by typical mistakes, for example by time zone offsets."""
+    """Yield the transaction with its expiration shifted by amounts that result from typical mistakes, for example time zone offsets."""
     for shift in SHIFTS:
         time = trx.expiration + shift
         if 0 <= time <= UINT32_MAX:
@@ -90,7 +93,10 @@ def shown(case: RefusalCase, value: Any) -> str:
 
 
 def altered_fields(case: RefusalCase, operation: Operation) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield possible changes of the operation's fields: the change, the earlier values by field name, and advice to avoid the change."""
+    """Yield changes that may have been made to the operation's fields after signing.
+
+    Each is a tuple: a description of the change, the values before it by field name, and advice on how to avoid it.
+    """
     fields, spell = wire_fields(type(operation)), case.spec.spell
     for field in fields:
         name, value = spell(field.json), getattr(operation, field.name)
@@ -116,7 +122,7 @@ def altered_fields(case: RefusalCase, operation: Operation) -> Iterator[tuple[st
 
 
 def earlier_amounts(asset: Asset) -> Iterator[Asset]:
-    """Yield variants of an amount: with other decimal places, rounded differently, or in another symbol."""
+    """Yield variants of an amount: with other decimal places, rounded differently, or with another symbol."""
     amounts = [asset.amount + 1, asset.amount - 1]
     amounts += [asset.amount * factor for factor in FACTORS] + [asset.amount // factor for factor in FACTORS if asset.amount % factor == 0]
     yield from (Asset(amount, asset.symbol) for amount in amounts if abs(amount) <= INT64_MAX)
@@ -128,7 +134,7 @@ def earlier_amounts(asset: Asset) -> Iterator[Asset]:
 
 
 def earlier_numbers(number: int, kind: Int) -> Iterator[int]:
-    """Yield variants of an integer within its kind's range: negated, in another unit, one more, one less, and 0."""
+    """Yield variants of an integer that are in its kind's range: negated, in another unit, one more, one less, and 0."""
     least = -(1 << (kind.bits - 1)) if kind.signed else 0
     most = (1 << (kind.bits - kind.signed)) - 1
     numbers = [-number, number * 100, number // 100, number + 1, number - 1, 0]
@@ -136,7 +142,7 @@ def earlier_numbers(number: int, kind: Int) -> Iterator[int]:
 
 
 def swapped_names(operation: Operation, spell: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield swaps of two account names of the operation: the change, the earlier values by field name, and advice to avoid the swap."""
+    """Yield the possible swaps of two account names in the operation. Each is a tuple like those of `altered_fields`."""
     names = [field for field in wire_fields(type(operation)) if is_name(field.kind)][:NAMES_SWAPPED_MAX]
     for one, other in combinations(names, 2):
         swapped = {one.name: getattr(operation, other.name), other.name: getattr(operation, one.name)}

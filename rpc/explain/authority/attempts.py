@@ -1,6 +1,7 @@
-"""Digests that a client may have signed by mistake: for another chain, with other symbols, before a change, or of another serialization.
+"""Digests that a client may have signed by mistake.
 
-The caller recovers a key from the signature and each digest. If the key belongs to an account, the client signed that digest.
+Examples are the digests for another chain, with other symbols, before a field was changed, or of a differently serialized transaction. The
+caller recovers a key from the signature and each digest. If the key belongs to an account, the client signed that digest.
 """
 
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ Letters = tuple[str, str, str]
 
 
 class Attempt(Struct, frozen=True):
-    """A possible signing mistake: a stable name, a clause that describes it, advice, and the digest that it results in."""
+    """A possible signing mistake: its stable name, a clause that describes it, advice, and the digest that is signed by mistake."""
 
     cause: str
     clause: str
@@ -32,7 +33,7 @@ class Attempt(Struct, frozen=True):
 
 
 def attempts(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
-    """Yield possible signing mistakes with distinct digests, the most frequent mistakes first."""
+    """Yield possible signing mistakes, the most frequent ones first. Each results in a different digest."""
     seen = {case.wire.signature_digest(trx)}
     packed = (
         () if len(trx.operations) > PACKED_AGAIN_MAX else (of_other_symbols(case, trx), of_alterations(case, trx), of_packings(case, trx))
@@ -44,12 +45,12 @@ def attempts(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
 
 
 def digest(chain_id: bytes, body: bytes) -> bytes:
-    """Return the digest to sign for a packed transaction on the chain with this id."""
+    """Return the digest that must be signed for a packed transaction on the chain with this id."""
     return sha256(chain_id + body).digest()
 
 
 def of_other_symbols(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
-    """Yield the mistake of using another chain's symbols, signed for this chain or for the other one."""
+    """Yield the mistakes of serializing with another chain's symbols and signing for this chain, or for that other chain."""
     own = (case.spec.coin_symbol, case.spec.debt_symbol, case.spec.vests_symbol)
     bodies: dict[Letters, bytes] = {}
     for known in case.known_chains():
@@ -66,7 +67,7 @@ def of_other_symbols(case: RefusalCase, trx: SignedTransaction) -> Iterator[Atte
 
 
 def other_chain(case: RefusalCase, known: KnownChain, body: bytes, addition: str = "") -> Attempt:
-    """Return the mistake of signing for another known chain. `addition` continues the clause."""
+    """Return the mistake of signing for another known chain. `addition` is appended to the clause that describes it."""
     clause = f"it was signed for the chain {known.name} with the id {known.chain_id.hex()}{addition}"
     to_do = f"Set the client's chain id to {case.spec.chain_id.hex()}"
     to_do += f" and its symbols to {case.spec.coin_symbol}, {case.spec.debt_symbol}, {case.spec.vests_symbol}" if addition else ""

@@ -1,4 +1,7 @@
-"""Finds the accounts that use or used a key: those related to a transaction, or any account if the plugin account_by_key is enabled."""
+"""Finds the accounts that use or used a key.
+
+It searches the accounts that are related to a transaction. If the plugin account_by_key is enabled, it finds any account.
+"""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -37,7 +40,7 @@ class KeyOwners:
         self.accounts = list(dict.fromkeys([*self.signers, *touched]))[:ACCOUNTS_MAX]
 
     def _nested(self, names: list[str]) -> list[str]:
-        """Return these accounts and all accounts that their authorities name, directly or indirectly."""
+        """Return these accounts, and all accounts that their authorities name directly or indirectly."""
         found = dict.fromkeys(names[:ACCOUNTS_MAX])
         waiting = list(found)
         while waiting and len(found) < ACCOUNTS_MAX:
@@ -50,7 +53,7 @@ class KeyOwners:
         return list(found)
 
     def of(self, key: bytes) -> list[Place]:
-        """Return the accounts and roles that use a key now, those related to the transaction first."""
+        """Return the accounts and roles that use a key now. Those that are related to the transaction come first."""
         found = list(self._involved.get(key, ()))
         if ACCOUNT_BY_KEY.is_on(self._state):
             for name in references(self._state, key)[:ACCOUNTS_MAX]:
@@ -67,7 +70,7 @@ class KeyOwners:
         return found
 
     def _places(self, name: str) -> dict[bytes, list[Place]]:
-        """Return the account's keys, each with the roles that use it."""
+        """Return the keys of an account, each with the roles that use it."""
         found: dict[bytes, list[Place]] = {}
         row = self._state.account_authorities.by_account.get(name)
         if row is not None:
@@ -107,7 +110,7 @@ class KeyOwners:
         return found
 
     def _replaced(self) -> Iterator[tuple[str, str, bytes]]:
-        """Yield the keys of earlier authorities as (account, role, key), from owner histories and account histories."""
+        """Yield the keys of replaced authorities as (account, role, key). The sources are owner histories and account histories."""
         for name in self.signers:
             for row in self._state.owner_histories.by_account.equal(name):
                 yield from keys_of(name, "owner", row.previous_owner_authority)

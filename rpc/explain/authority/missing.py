@@ -1,4 +1,4 @@
-"""Explains missing authorities and superfluous signatures: who signed, the weights reached, and the cause if it can be found."""
+"""Explains missing authorities and superfluous signatures: who signed, which weights the signatures reach, and the likely cause."""
 
 from contextlib import suppress
 from itertools import islice
@@ -39,7 +39,7 @@ class Signer(Struct, frozen=True):
 
 
 class Cause(Struct, frozen=True):
-    """Cause of a missing authority: a stable name (None if unknown), a sentence, and advice."""
+    """Cause of a missing authority: a stable name (None if the cause is unknown), a sentence, and advice."""
 
     word: str | None
     said: str
@@ -50,7 +50,7 @@ def missing_authority(case: RefusalCase) -> Explanation:
     """Explain a transaction whose signatures don't satisfy a required authority."""
     trx = case.transaction
     key_owners, signers, entries = facts_of(case, trx)
-    # The refusal names the account whose own authority isn't satisfied and can't be replaced by another role.
+    # The refusal names the account whose own authority isn't satisfied. No authority of another role can replace it.
     name = case.error.values.get("id")
     lacking = next((one for one in entries if one["short_by"] and one["account"] == name), entries[0] if entries else None)
     cause = cause_of(case, trx, key_owners, signers, lacking)
@@ -86,7 +86,7 @@ def superfluous(case: RefusalCase) -> Explanation:
 
 
 def facts_of(case: RefusalCase, trx: SignedTransaction) -> tuple[KeyOwners, list[Signer], list[dict[str, Any]]]:
-    """Return the finder of key owners, the signers, and the JSON form of the required authorities with the weights reached."""
+    """Return the finder of key owners, the signers, and the required authorities with their reached weights in JSON form."""
     key_owners = KeyOwners(case, trx)
     signers = signers_of(case, trx, key_owners)
     needed = required(case, Needed.by(trx.operations), frozenset(signer.key for signer in signers))
@@ -116,7 +116,9 @@ def members_of(places: list[Place]) -> list[dict[str, str]]:
 
 
 def not_needed(case: RefusalCase, needed: Needed, signers: list[Signer], members: set[str]) -> list[Signer]:
-    """Return signers whose signatures can be removed. Signers with a key in `members` (text keys of the authorities) are removed last."""
+    """Return signers whose signatures can be removed. Signers with a key in `members`, the keys of the authorities as text, are removed
+    last.
+    """
     lookups, kept = authority_lookups(case.state), list(signers)
 
     def search() -> None:
@@ -131,7 +133,7 @@ def not_needed(case: RefusalCase, needed: Needed, signers: list[Signer], members
 
 
 def format_shortfall(entry: dict[str, Any] | None) -> str:
-    """Format a sentence with the required authority, its threshold and the weight reached."""
+    """Format a sentence that names the required authority, its threshold and the weight reached."""
     if entry is None:
         return "A required authority is missing."
     named = f"the {entry['role']} authority of {entry['account']}" if entry["account"] else "an authority that the operation names"
@@ -153,7 +155,7 @@ def format_owners(signer: Signer) -> str:
 def cause_of(
     case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners, signers: list[Signer], lacking: dict[str, Any] | None
 ) -> Cause:
-    """Return the most likely cause of a missing authority. `lacking` is the JSON form of the authority, if it is known."""
+    """Return the most likely cause of a missing authority. `lacking` is that authority in JSON form, if it is known."""
     if not signers:
         return Cause("unsigned", "It has no signature.", f"Sign it with the key of {format_needed_key(lacking)}.")
     for signer in signers:
@@ -203,7 +205,7 @@ def format_needed_key(lacking: dict[str, Any] | None) -> str:
 
 
 def find_mistake(case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners, signer: Signer | None) -> Attempt | None:
-    """Return the mistake whose digest yields an account's key from the signature. None if none does or the budget is spent."""
+    """Return the mistake whose digest yields an account's key from the signature, or None if there is none or the budget is spent."""
     if signer is None:
         return None
     cost = 1 + trx.size // BYTES_FOR_A_TRY

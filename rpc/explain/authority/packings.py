@@ -1,4 +1,4 @@
-"""Wrong serializations of a transaction that known clients produce and sign."""
+"""Incorrect serializations of a transaction that known clients produce and sign."""
 
 import re
 from collections.abc import Iterator
@@ -20,10 +20,10 @@ from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import Asset
 from state.protocol.values.text import encode
 
-OPERATIONS_MAX = 50  # operations packed incorrectly; the rest are packed correctly
+OPERATIONS_MAX = 50  # the maximum number of operations that are packed incorrectly; the rest are packed correctly
 CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f]")
 LETTERS = {"\x08": "b", "\x0c": "f"}
-# The orders in which the client library beem packs the fields of escrow operations. It omits some fields.
+# For each escrow operation, the order in which the client library beem packs its fields. Fields that beem omits are missing here.
 BEEM_ORDERS = {
     EscrowTransfer: (
         "from_", "to", "agent", "escrow_id", "sbd_amount", "coin_amount", "fee", "ratification_deadline", "escrow_expiration", "json_meta",
@@ -62,7 +62,10 @@ def other_packings(case: RefusalCase, trx: SignedTransaction) -> Iterator[Packin
 
 
 def with_operations(case: RefusalCase, trx: SignedTransaction, pack: Any) -> bytes:
-    """Return the transaction packed with `pack(case, operation)`, which returns an operation's field bytes by name, in order."""
+    """Return the transaction, packed with a function that packs operations incorrectly.
+
+    `pack(case, operation)` returns the bytes of each field, keyed by name, in the order of packing.
+    """
     bodies = []
     for index, operation in enumerate(trx.operations):
         own = {path: data for path, data, _ in parts(case.wire, replace(trx, operations=(operation,), signatures=()))}
@@ -80,7 +83,7 @@ def packed_fields(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
 
 
 def nai_symbols(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Pack the fields with asset symbols as 4-byte numbers."""
+    """Pack an operation's fields, with asset symbols as 4-byte numbers."""
     changed = packed_fields(case, operation)
     for field in wire_fields(type(operation)):
         value = getattr(operation, field.name)
@@ -90,7 +93,7 @@ def nai_symbols(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
 
 
 def beem_texts(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Pack the fields with control characters replaced by letters and digits, as the client library beem does."""
+    """Pack an operation's fields, with control characters replaced by letters and digits as in the client library beem."""
     return texts_packed(case, operation, lambda text: sized(encode(CONTROL.sub(letter, text))))
 
 
@@ -100,12 +103,12 @@ def letter(match: re.Match[str]) -> str:
 
 
 def lengths_in_characters(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Pack the fields with string lengths counted in characters instead of bytes."""
+    """Pack an operation's fields, with string lengths counted in characters instead of bytes."""
     return texts_packed(case, operation, lambda text: pack_length(len(text)) + encode(text))
 
 
 def texts_packed(case: RefusalCase, operation: Operation, pack: Any) -> dict[str, bytes]:
-    """Pack the fields with strings packed by `pack`."""
+    """Pack an operation's fields. Strings are packed with `pack`."""
     changed = packed_fields(case, operation)
     for field in wire_fields(type(operation)):
         if is_text(field.kind):
@@ -114,7 +117,7 @@ def texts_packed(case: RefusalCase, operation: Operation, pack: Any) -> dict[str
 
 
 def sized(data: bytes) -> bytes:
-    """Prepend the packed length to bytes."""
+    """Prefix bytes with their packed length."""
     return pack_length(len(data)) + data
 
 
@@ -126,7 +129,7 @@ def beem_order(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
 
 
 def descending_sets(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Pack the fields with sets and maps, including those of authorities, in descending order."""
+    """Pack an operation's fields, with all sets and maps in descending order, including those of authorities."""
     changed = packed_fields(case, operation)
     for field in wire_fields(type(operation)):
         value = getattr(operation, field.name)

@@ -1,4 +1,4 @@
-"""Variants of strings and account names, before a client's software changed them after signing."""
+"""Earlier forms of strings and account names: those that a client may have signed before its software changed them."""
 
 import json
 import unicodedata
@@ -74,7 +74,7 @@ def earlier_names(name: str) -> Iterator[tuple[str, str]]:
 
 
 def other_json(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (description, string) pairs of a JSON string reformatted as common libraries do."""
+    """Yield (description, string) pairs of a JSON string, reformatted in the ways of common libraries."""
     if len(text) > JSON_TEXT_MAX or not text.lstrip().startswith(("{", "[")):
         return
     try:

@@ -1,4 +1,4 @@
-"""Adds up the weight that the signing keys reach in each required authority."""
+"""Adds up the weight that the signing keys have in each required authority."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,19 +17,21 @@ REPLACED_BY = {"posting": ("active", "owner"), "active": ("owner",), "owner": ()
 
 
 class Weigher:
-    """Adds up the weights of the signing keys in authorities. `nested` looks up the authority of an account that an authority names."""
+    """Adds up the weights of the signing keys in an authority. `nested` looks up the authority of an account that is a member of the
+    authority.
+    """
 
     def __init__(self, keys: frozenset[bytes], nested: Lookup) -> None:
         self._keys, self._nested = keys, nested
         self._looked_up = 0
 
     def reached(self, authority: Authority, depth: int = 0) -> int:
-        """Return the total weight that the keys reach in an authority."""
+        """Return the total weight that the keys have in an authority."""
         keys = sum(weight for key, weight in authority.key_auths if key in self._keys)
         return keys + sum(weight for name, weight in authority.account_auths if self.is_reached(name, depth))
 
     def is_reached(self, name: str, depth: int) -> bool:
-        """Whether the keys satisfy the authority of an account that is named in another authority."""
+        """Whether the keys satisfy the authority of an account that is a member of another authority."""
         if depth >= LIMITS.depth or self._looked_up >= LIMITS.accounts:
             return False
         self._looked_up += 1
@@ -41,7 +43,7 @@ class Weigher:
 
 
 def required(case: RefusalCase, needed: Needed, keys: frozenset[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the JSON form of each required authority, with the weight that the keys reach and the missing weight."""
+    """Yield each required authority in JSON form, with the weight that the keys reach and the weight that is missing."""
     lookups = authority_lookups(case.state)
     nested = lookups.posting if needed.posting else lookups.active
     for role in ("owner", "active", "posting"):
@@ -54,7 +56,7 @@ def required(case: RefusalCase, needed: Needed, keys: frozenset[bytes]) -> Itera
 
 
 def entry(case: RefusalCase, name: str, role: str, authority: Authority, weigher: Weigher) -> dict[str, Any]:
-    """Return the JSON form of a required authority with the weight reached. `name` is "" for an authority that the operation contains."""
+    """Return a required authority in JSON form, with the weight reached. `name` is "" for an authority that the operation contains."""
     reached = weigher.reached(authority)
     members: dict[str, Any] = {
         "account": name or None,

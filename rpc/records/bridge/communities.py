@@ -1,4 +1,4 @@
-"""Records of `bridge` for communities and their members' roles. Source: social.md §3.5, §3.8."""
+"""Records of `bridge` for communities and the roles of their members. Source: social.md §3.5, §3.8."""
 
 from typing import Annotated, ClassVar
 
@@ -28,9 +28,9 @@ class CommunityContextRecord(Struct):
 
 
 class CommunityView(Struct):
-    """Source of community records: the community's row, its pending payouts, and the observer's role in it.
+    """The object from which community records are read: the community's row, its pending payouts, and the observer's role in it.
 
-    `admins` is None if there are none. `team` and `settings` are filled only for the record of a single community.
+    `admins` is None if there are none. `team` and `settings` are filled only if the record is for a single community.
     """
 
     row: Community
@@ -47,7 +47,7 @@ class CommunityView(Struct):
 
 
 class CommunityRecord(Struct):
-    """A community, read from a `CommunityView`. `sum_pending` is in whole SBD; `context` is the observer's role in it."""
+    """A community, read from a `CommunityView`. `sum_pending` is in whole SBD. `context` is the observer's role in the community."""
 
     ROOT: ClassVar[str] = "row"
 
@@ -68,13 +68,13 @@ class CommunityRecord(Struct):
 
 
 class ListedCommunityRecord(CommunityRecord):
-    """A community in a list, read from a `CommunityView`. The member `admins` is omitted if there are none."""
+    """A community in a list, read from a `CommunityView`. If the community has no admins, the member `admins` is omitted."""
 
     admins: Annotated[list[str] | None, OptionalFieldPath("admins", Many(Bounded(16)))]
 
 
 class FullCommunityRecord(CommunityRecord):
-    """A single community, read from a `CommunityView`. `team` has account, role and title of its owner, admins and moderators."""
+    """A single community, read from a `CommunityView`. `team` lists account, role and title of its owner, admins and moderators."""
 
     description: Text
     flag_text: Text
@@ -83,7 +83,7 @@ class FullCommunityRecord(CommunityRecord):
 
 
 def context_of(kept: Social, community: str, account: str) -> CommunityContextRecord:
-    """Return the role and title of an account in a community. Accounts without a role are guests."""
+    """Return the role and title of an account in a community. An account without a role is a guest."""
     row = kept.role_row(community, account)
     role, title = (GUEST, "") if row is None else (row.role, row.title)
     return CommunityContextRecord(role, title, kept.is_subscribed(community, account))

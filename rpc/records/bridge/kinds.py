@@ -15,7 +15,7 @@ from state.protocol.values.text import time_text
 
 
 def sbd_number(amount: int) -> float:
-    """Convert an SBD amount from thousandths to a real number."""
+    """Convert an SBD amount from thousandths to a real number of SBD."""
     return amount / SBD_UNIT
 
 
@@ -42,7 +42,7 @@ class SbdText(Amount):
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         letters = codecs.symbols.letters[SBD]
-        # A post has five such amounts. Since the number of digits is constant, this is about 15 % faster than Amount.
+        # A post has five such amounts. The number of digits is constant, so this formatting is about 15 % faster than Amount.
         return lambda amount: f"{amount // SBD_UNIT}.{amount % SBD_UNIT:03} {letters}"
 
 
@@ -72,7 +72,7 @@ class RoleName(Choice):
 
 
 class RoleRow(Kind):
-    """A role's row, encoded as an array of three strings: account, role, title."""
+    """A row of the roles table, encoded as an array of three strings: account, role and title."""
 
     default = Role()
 

@@ -9,7 +9,7 @@ from state.protocol.codec.kinds import Text, Time, UInt32
 
 
 class NotificationRecord(Struct):
-    """A notification. `msg` is a sentence, `url` the path of the page that it is about."""
+    """A notification. `msg` is its text, and `url` is the path of the page to which it refers."""
 
     id: UInt32
     type: Text
@@ -20,13 +20,13 @@ class NotificationRecord(Struct):
 
 
 class UnreadRecord(Struct):
-    """Time up to which notifications were read, and the number of newer ones."""
+    """The time up to which an account has read its notifications, and the number of newer notifications."""
 
     lastread: Time
     unread: UInt32
 
 
 def notification(kept: Social, row: Notification) -> NotificationRecord:
-    """Return the record of a notification. Its id is one more than the row's, since clients count notifications from 1."""
+    """Return the record of a notification. Its id is the row's id plus one, since clients count notifications from 1."""
     content = content_of(kept, row)
     return NotificationRecord(row.id + 1, content.type.name, row.score, row.created, message(content), url(content))

@@ -43,10 +43,11 @@ class PostStatsRecord(Struct, gc=False):
 
 
 class BridgePostView(Struct, gc=False):
-    """Source of `BridgePostRecord`: the row of a post or reply, and data of other tables and plugins.
+    """The object from which `BridgePostRecord` is read: the row of a post or reply, and data of other tables and plugins.
 
-    `parent_author` and `parent_permlink` are None for posts, the members from `community` on are None outside of communities, and
-    `reblogged_by` is None outside of blogs and feeds. No view is part of a reference cycle, so the garbage collector needn't track views.
+    `parent_author` and `parent_permlink` are None for posts. The members from `community` on are None outside of communities.
+    `reblogged_by` is None outside of blogs and feeds. Views are never part of a reference cycle, so the garbage collector needn't track
+    them.
     """
 
     comment: Comment
@@ -128,7 +129,7 @@ class PostHeaderRecord(Struct):
 
 
 class PostReader(Struct):
-    """Builds the views of posts for one reply. It isn't reused, since payouts depend on the current reward fund and price."""
+    """Builds the views of the posts in one reply. Each reply needs a new one, since payouts depend on the current reward fund and price."""
 
     state: State
     kept: Social
@@ -175,7 +176,7 @@ class PostReader(Struct):
         return view
 
     def add_place(self, view: BridgePostView, name: str) -> None:
-        """Set the community of a post in its view, and the author's role there. An author without a role is a guest."""
+        """Set the community of a post in its view, and the author's role in that community. An author without a role is a guest."""
         community, role = self.kept.community(name), self.kept.role_row(name, view.comment.author)
         view.community = name
         view.community_title = name if community is None else community.title or name
@@ -183,5 +184,5 @@ class PostReader(Struct):
 
 
 def post_reader(state: State, kept: Social) -> PostReader:
-    """Return a builder of post views for the current head."""
+    """Return a builder of post views, which uses the reward fund and price of the current head."""
     return PostReader(state, kept, kept.facts.worth(state))

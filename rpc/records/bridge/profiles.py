@@ -1,4 +1,4 @@
-"""Records of `bridge` for profiles of accounts and relations between them. Source: social.md §3.8."""
+"""Records of `bridge` for profiles of accounts, and for the relations between accounts. Source: social.md §3.8."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ COIN_UNIT = 1000
 
 
 class ProfileStatsRecord(Struct):
-    """An account's stake in whole COIN (`sp`), its rank by stake, and its numbers of followed accounts and followers."""
+    """An account's stake in whole COIN (`sp`), its rank by stake, and how many accounts it follows and is followed by."""
 
     sp: Annotated[int, Number()]
     rank: UInt32
@@ -29,14 +29,14 @@ class ProfileStatsRecord(Struct):
 
 
 class ProfileContextRecord(Struct):
-    """Whether the observer follows an account. The member `muted` exists only if the observer ignores it."""
+    """Whether the observer follows an account. The member `muted` is present only if the observer ignores the account."""
 
     followed: Bool
     muted: Bool | None = None
 
 
 class ProfileRecord(Struct):
-    """An account with its profile. `context` exists only if there is an observer."""
+    """An account with its profile. The member `context` is present only if the request has an observer."""
 
     id: UInt32
     name: AccountName
@@ -51,7 +51,7 @@ class ProfileRecord(Struct):
 
 
 class RelationshipRecord(Struct):
-    """Whether an account follows or ignores another one.
+    """Whether an account follows or ignores another account.
 
     The last three members are always false, since this node doesn't support lists that accounts can follow.
     """
@@ -64,7 +64,7 @@ class RelationshipRecord(Struct):
 
 
 class FollowListEntryRecord(Struct):
-    """An account in a follow list. The descriptions are empty, since this node doesn't support lists of other accounts."""
+    """An account in a follow list. The two descriptions are always empty, since this node doesn't support lists of other accounts."""
 
     name: AccountName
     blacklist_description: Text = ""

@@ -1,5 +1,6 @@
-"""Record of `bridge` for a post that this node doesn't have (deleted, or of another chain), converted from a reply of get_content. Source:
-social.md §2.2, §3.8.
+"""Record of `bridge` for a post that this node doesn't have, because it was deleted or belongs to another chain.
+
+The record is converted from a reply of get_content. Source: social.md §2.2, §3.8.
 """
 
 import re
@@ -31,7 +32,7 @@ TEXTS = (
 
 
 class UnknownPostRecord(Struct, kw_only=True):
-    """A post or reply that is not on this chain, without an id, converted from the given members only.
+    """A post or reply that is not on this chain. It has no id, and is converted from the given members only.
 
     `net_rshares` can exceed 64 bits. Only replies have `parent_author` and `parent_permlink`.
     """
@@ -69,9 +70,9 @@ class UnknownPostRecord(Struct, kw_only=True):
 
 
 def unknown_post(state: State, kept: Social, given: Json) -> UnknownPostRecord:
-    """Convert a post from a get_content reply of another node. Missing members become empty.
+    """Convert a post from a get_content reply of another node. Members that are missing in it become empty.
 
-    Raises: InvalidParameters, always with the same message, if a member is invalid.
+    If a member is invalid, this raises InvalidParameters, always with the same message.
     """
     try:
         return converted(state, kept, given)
@@ -80,7 +81,7 @@ def unknown_post(state: State, kept: Social, given: Json) -> UnknownPostRecord:
 
 
 def converted(state: State, kept: Social, given: Json) -> UnknownPostRecord:
-    """Convert a post from a get_content reply. Invalid members raise built-in exceptions."""
+    """Convert a post from a get_content reply. An invalid member causes a built-in exception, for example ValueError."""
     if not all(isinstance(given.get(name, ""), str) for name in TEXTS):
         raise TypeError
     author, category = given["author"], given.get("category") or NO_CATEGORY
@@ -126,7 +127,7 @@ def converted(state: State, kept: Social, given: Json) -> UnknownPostRecord:
 
 
 def time_of(given: Json, name: str) -> str:
-    """Return a time member as text, the epoch if it is missing. Raises: ValueError for other values."""
+    """Return a time as text. If the member is missing, return the epoch. Raises ValueError for any other value."""
     text = given.get(name, time_text(0))
     if not TIME.fullmatch(text):
         raise ValueError(name)
@@ -134,7 +135,7 @@ def time_of(given: Json, name: str) -> str:
 
 
 def amount_of(text: Any) -> int:
-    """Parse the number in an SBD amount into thousandths. Raises: ValueError if it is malformed."""
+    """Parse the number in an SBD amount, and return it in thousandths. Raises ValueError if it is malformed."""
     match = AMOUNT.fullmatch(str(text))
     if match is None:
         raise ValueError(text)
