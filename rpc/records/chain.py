@@ -190,7 +190,7 @@ class RewardFundRecord(Struct):
 
 
 class NodeVersionRecord(Struct):
-    """The versions of the node's software, and the id of its chain (R-version)."""
+    """The version whose rules the node follows, empty source revisions, and the id of the chain (R-version)."""
 
     LEGACY_ABSENT = ("chain_id",)
 
