@@ -50,7 +50,7 @@ class Account:
 
 
 class DevApi(ABC):
-    """Controls a dev chain by RPC calls."""
+    """Controls a dev chain through RPC calls."""
 
     @abstractmethod
     def call(self, method: str, params: Any = None) -> Any:

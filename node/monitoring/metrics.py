@@ -226,7 +226,7 @@ def work_families(parts: Parts) -> "Iterator[Metric]":
 
 
 def loop_families(parts: Parts) -> "Iterator[Metric]":
-    """Yield the durations of event loop iterations. No other request is served during one."""
+    """Yield the durations of event loop iterations. While an iteration runs, no other request is served."""
     if parts.loop is not None:
         yield histogram("coind_loop_iteration_seconds", "Duration of event loop iterations", [((), parts.loop.iterations)])
         seconds, processor = parts.loop.longest()

@@ -20,7 +20,7 @@ class Status(enum.IntEnum):
 
 
 class NodeError(Exception):
-    """Error with a message for the user: the cause and, unless obvious, the fix."""
+    """Error with a message for the user: the cause and, unless it is obvious, the remedy."""
 
     STATUS: ClassVar[Status] = Status.REFUSED
 

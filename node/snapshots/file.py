@@ -110,7 +110,7 @@ class SnapshotWriter:
         self._sections.append(Section(name, schema_digest(schema), start, self._at - start, total.hexdigest()))
 
     def finish(self, program: str, spec: ChainSpec, head: SnapshotHeader) -> None:
-        """Write the index."""
+        """Write the index, which contains the snapshot's metadata."""
         chain, kept = mark_of(spec), decisive(spec).decode()
         index = Index(program=program, chain=chain, head=head, sections=tuple(self._sections), spec=kept)
         end = msgspec.json.encode(index) + END.pack(self._at)

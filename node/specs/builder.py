@@ -438,7 +438,7 @@ def build_genesis(table: SpecTable, secrets: list[bytes]) -> Genesis:
 
 
 def build_accounts(table: SpecTable, index: int) -> Iterator[GenesisAccount]:
-    """Yield the accounts of one `[[genesis.accounts]]`. Raises Fault."""
+    """Yield the accounts of one table `[[genesis.accounts]]`. Raises Fault."""
     given = table.genesis.accounts[index]
     table_key = f"genesis.accounts[{index}]"
     if satoshis(given.vesting) % constants.COIN_BLOCKCHAIN_PRECISION:
@@ -517,7 +517,7 @@ def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
 
 
 def some_of(names: list[str]) -> str:
-    """Join up to NAMES_SHOWN_MAX of the names."""
+    """Join the first NAMES_SHOWN_MAX names, and add the number of the others."""
     return ", ".join(names[:NAMES_SHOWN_MAX]) + (f" and {len(names) - NAMES_SHOWN_MAX:,} more" if len(names) > NAMES_SHOWN_MAX else "")
 
 

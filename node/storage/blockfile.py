@@ -1,4 +1,4 @@
-"""Reads the blocks of a file one by one: a binary block log or JSON lines; plain, gzip or zstd.
+"""Reads the blocks of a file one by one. The file is a binary block log or JSON lines, and can be compressed with gzip or zstd.
 
 The format is detected by the first bytes, not by the name. JSON lines contain blocks as returned by `block_api.get_block`. Source:
 wire-format.md §7.

@@ -79,7 +79,7 @@ class BlockLog:
             raise
 
     def __len__(self) -> int:
-        """The number of blocks, equal to the number of the last one."""
+        """The number of blocks, which is also the number of the last block."""
         return self._head.number
 
     @property
@@ -236,7 +236,7 @@ class BlockLog:
         return file
 
     def _require_log(self) -> None:
-        """Raise FileError if the log is missing although the mark names blocks. Called before an empty log is created."""
+        """Raise FileError if the log is missing although its sync mark records blocks. Called before an empty log is created."""
         if self._disk.exists(self.path):
             return
         mark = newest_mark(read_whole(self._disk, self._folder / MARK_NAME))
@@ -361,7 +361,7 @@ class BlockLog:
         return True
 
     def _make_switch(self, pending: InterruptedSwitch) -> None:
-        """Truncate the log, write the other branch, then sync it and write a mark."""
+        """Truncate the log, write the other branch, then sync it and write a sync mark."""
         switch = pending.switch
         del self._starts[switch.number :]
         del self._sums[switch.number :]

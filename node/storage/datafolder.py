@@ -52,7 +52,7 @@ class DataFolder:
     """A data folder, locked against other nodes until `close`. Raises NodeError.
 
     `is_verified` means that a node has checked the blocks, so a restart can trust them. It is false for a block log that a user has copied
-    to an empty folder; the first start then checks all blocks, and marks the folder (`adopt`).
+    to an empty folder; the first start then checks all blocks, and records that (`adopt`).
     """
 
     def __init__(self, path: Path, spec: ChainSpec, wire: Wire, disk: Disk = SYSTEM) -> None:
@@ -133,7 +133,7 @@ def unusable(error: OSError, path: Path) -> str:
 
 
 def read_chain(disk: Disk, folder: Path) -> FolderMark | None:
-    """Read a folder's `chain.json`; None if it has none. Raises FileError if it is damaged."""
+    """Read a folder's `chain.json`. Return None if the folder has none. Raises FileError if it is damaged."""
     path = folder / CHAIN_NAME
     if not disk.exists(path):
         return None

@@ -198,8 +198,8 @@ def read_whole(disk: Disk, path: Path, size_max: int | None = None) -> bytes:
 def written_whole(disk: Disk, path: Path) -> Iterator[File]:
     """Open an empty temporary file for writing. At the end of the `with` block it is synced and renamed to `path` atomically.
 
-    A reader therefore finds either the old file or the whole new one, even after an interruption. If the block raises, the temporary file
-    is removed.
+    A reader therefore finds either the old file or the complete new one, even after an interruption. If the block raises an exception, the
+    temporary file is removed.
     """
     temporary = path.with_name(path.name + NEW)
     file = disk.open(temporary, create=True)

@@ -42,7 +42,7 @@ class EditRecord(Struct, frozen=True):
 class EditLog:
     """The edit log of a folder. The file is created with the first edit. Every method can raise OSError.
 
-    `tag` identifies the edit log in the folder's mark: the block id of the first edit, or empty if there was none. `on_first` is called
+    `tag` identifies the edit log in `chain.json`: the block id of the first edit, or empty if there was none. `on_first` is called
     with the tag after the file is created, before the first line is written.
     """
 
@@ -173,7 +173,7 @@ class DamagedEdits(FileError):
 
 
 def lines_in(folder: Path, tag: str, disk: Disk) -> list[EditRecord]:
-    """Return the lines of a folder's file up to its last complete one. Raises DamagedEdits. Read-only."""
+    """Return the complete lines of a folder's edit log. Raises DamagedEdits. Read-only."""
     path = folder / EDITS_NAME
     if not disk.exists(path):
         if tag:

@@ -40,7 +40,7 @@ class Findings(Struct):
 
 
 def check(folder: Path, wire: Wire, disk: Disk = SYSTEM) -> Findings:
-    """Read all blocks of a folder and compare them with its mark, checksums and index. Raises NodeError. Read-only."""
+    """Read all blocks of a folder and compare them with its sync mark, checksums and index. Raises NodeError. Read-only."""
     with closing(locked(folder, disk, is_read=True)) as log:
         return findings(log, folder, wire, disk)
 

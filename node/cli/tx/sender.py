@@ -65,7 +65,7 @@ def send(make: Make, options: SendOptions) -> int:
     if options.dry_run and options.sign_only:
         raise NodeError("--dry-run and --sign-only exclude each other. Give one of them.")
     given = parse_keys(options.key)
-    # Variables and files are for many commands, the command line is for this one: its keys sign even where a known key would do.
+    # Keys from variables and files apply to many commands. A key on the command line is for this one: it signs even if not needed.
     must_sign = any(word.partition("=")[0] == "--key" for word in sys.argv)
     return call_node(options, lambda remote: send_to(remote, make, options, given, must_sign=must_sign))
 

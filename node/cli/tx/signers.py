@@ -63,7 +63,7 @@ class Authorities:
         return find
 
     def lookups(self) -> Lookups:
-        """Return the lookup functions of all roles."""
+        """Return a `lookup` function for each role."""
         return Lookups(active=self.lookup("active"), owner=self.lookup("owner"), posting=self.lookup("posting"))
 
     def owners(self, key: bytes) -> Iterator[tuple[str, str]]:
@@ -121,7 +121,7 @@ class KeyChoice:
         return f"it needs {' and '.join(parts)}"
 
     def _describe(self, authority: Authority) -> str:
-        """Describe the members of an authority."""
+        """Describe the keys and accounts of an authority."""
         members = [public_key_text(key, self._prefix) for key, _ in authority.key_auths]
         members += [f"account {name}" for name, _ in authority.account_auths]
         if len(members) == 1:

@@ -237,7 +237,7 @@ async def blocks_of(connection: Connection, first: int, count: int) -> list[Any]
 
 
 async def either(connection: Connection, method: str, params: Any, other: str, other_params: Any, size_max: int = REPLY_BYTES_MAX) -> Any:
-    """Return the result of a call or, if the node doesn't have the method, of the call of the `other` method."""
+    """Return the result of a call. If the node doesn't have its method, return the result of the `other` method."""
     try:
         return await connection.call(method, params, size_max=size_max)
     except RefusedCall as error:

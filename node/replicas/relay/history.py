@@ -104,7 +104,7 @@ def read_part(headers: Mapping[str, str] | None) -> MessagePart | None:
 
 
 def read_message(line: bytes, headers: Mapping[str, str] | None = None) -> Message:
-    """Parse a message. Raises NodeError."""
+    """Parse a message of the block stream. Raises NodeError."""
     part = read_part(headers)
     if part is not None:
         end = part.offset + len(line)
@@ -188,8 +188,8 @@ Read = Callable[[int], Awaitable[Message]]
 async def find_block(number: int, first: int, last: int, read: Read) -> int | None:
     """Return the sequence of a block with this number among the messages `first` to `last`, or None.
 
-    A later message can undo the block, so the caller must continue reading from there. Heights increase by one only, so a binary search
-    finds every number between a lower and a higher one.
+    A later message can undo the block, so the caller must continue reading from there. Heights increase only by one, so every
+    number between two heights occurs between their messages, where a binary search finds it.
     """
     if last < first:
         return None

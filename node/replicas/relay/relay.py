@@ -312,7 +312,7 @@ async def stream_lines(url: str, first: int) -> AsyncGenerator[bytes]:
 
 def last_operation(data: bytes, part: MessagePart | None) -> tuple[str, int]:
     """Return the block id and the position of the operation in a message. If the message is a part but not the last, the position is that
-    of the operation before. Return ("", -1) for a message without an operation.
+    of the previous operation. Return ("", -1) for a message without an operation.
     """
     if part is not None:
         block_id, _, index = part.of.rpartition("-")

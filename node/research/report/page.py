@@ -1,4 +1,4 @@
-"""HTML page of a report, with tables and a script that draws the charts. The file is self-contained, so that it loads nothing else."""
+"""HTML page of a report, with tables and a script that draws the charts. The file is self-contained and loads nothing else."""
 
 from base64 import b64encode
 from decimal import Decimal

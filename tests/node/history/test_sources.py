@@ -94,7 +94,7 @@ def test_a_folder_without_blocks_is_refused(tmp_path: Path) -> None:
 
 
 def piped(data: bytes, portion: int) -> int:
-    """Start to write data to a pipe, `portion` bytes at a time. Return the descriptor of the reading end."""
+    """Start writing data to a pipe, `portion` bytes at a time. Return the descriptor of the reading end."""
     reading, writing = os.pipe()
 
     def write() -> None:
