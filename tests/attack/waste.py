@@ -66,7 +66,7 @@ def run(count: int, seed: int) -> dict[str, int]:
 
 
 def prepare(node: Node) -> None:
-    """Give alice votes for 30 witnesses and create the orders. All of this is in blocks at the end."""
+    """Make alice vote for 30 witnesses, and create the orders. Return once all of this is in blocks."""
     client = Client(node)
     keys = client.call("dev_api.list_keys", {})["result"]
     public = {each["name"]: each["keys"].get("active", {}).get("public", "") for each in keys}

@@ -100,7 +100,7 @@ def custom(account: str, name: str, content: Any) -> Op:
 
 
 def make(node: Node, *, has_attacks: bool = True) -> None:
-    """Fill the chain. Hostile texts can be omitted, for pictures."""
+    """Fill the chain with data of every kind. `has_attacks=False` omits the hostile texts, for pictures."""
     make_money(node)
     if has_attacks:
         make_attacks(node)

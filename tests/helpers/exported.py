@@ -50,7 +50,7 @@ def questions() -> list[Question]:
 
 
 def exported(to: Path, source: Path = WORKLOAD) -> Export:
-    """Export a block log into a folder. The returned export holds the chain at its final block."""
+    """Export a block log into a folder. The returned export includes the chain at its final block."""
     done = Export(ExportOptions(spec=load_spec(CHAIN), source=source, to=to, tables=TABLES, skip=TRUSTED))
     trio.run(done.run)
     # Objects that the export froze would make duckdb report leaks when the process ends.

@@ -27,7 +27,7 @@ def watched_method(method: Method) -> Method:
 
 
 def recorded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function with recorded calls."""
+    """Return `function`, wrapped so that its calls are recorded."""
 
     @wraps(function)
     def call(*args: Any) -> Any:

@@ -172,9 +172,7 @@ def paid(field: str, on_author: bool = False, **fields: Any) -> Walk:
 
 
 def vote_weight(state: State, start: int) -> int:
-    """Change a vote, which subtracts its weight from the comment's total weight. A payout can have reset the total before. Return the total
-    weight.
-    """
+    """Change a vote and return the comment's total weight, which loses the vote's weight. A payout can have reset the total before."""
     comment = comment_of(state, total_vote_weight=start)
     vote = state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, weight=1, rshares=0))
     change_vote(state, comment, vote, 1, 1)
@@ -424,7 +422,7 @@ def reputation_of(state: State, table: reputation.Reputations, start: int, rshar
 
 
 def judged_anew() -> None:
-    """An undo of a vote that would overflow the reputation leaves it unchanged, without an error."""
+    """Undoing a vote that would overflow the reputation leaves it unchanged, without an error."""
     state = world()
     table = reputation.install(state)
     table.insert(reputation.Reputation(account="alice", reputation=1))

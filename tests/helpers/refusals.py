@@ -34,7 +34,7 @@ class RefusalSite:
 
     @property
     def name(self) -> str:
-        """The function and the text, as a reader searches for them."""
+        """The function and the text, in the form that a developer would search for."""
         return f"{self.place}: {self.said.replace(GAP, '…')}"
 
 

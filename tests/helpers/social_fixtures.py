@@ -35,7 +35,7 @@ def world_of(*names: str) -> SocialScenario:
 
 
 def community_world() -> SocialScenario:
-    """The state to which each payload of the vectors is applied."""
+    """Return the state to which each payload of the vectors is applied."""
     roles = {"adam": "admin", "adam2": "admin", "mona": "mod", "mona2": "mod", "mike": "member", "mute1": "muted", "gina": "guest"}
     world = world_of(COMMUNITY, *roles)
     world.comment(author="gina", permlink="post-1", parent_permlink=COMMUNITY)
@@ -55,7 +55,7 @@ def community_world() -> SocialScenario:
 
 
 def small_world() -> SocialScenario:
-    """Ann, Bob, and a post of Bob's with a reply."""
+    """Return a state with Ann, Bob, and a post by Bob that has a reply."""
     world = world_of("ann", "bob")
     world.comment(author="bob", permlink="root", parent_permlink="life")
     world.comment(author="bob", permlink="re", parent_author="bob", parent_permlink="root")

@@ -151,7 +151,7 @@ def integers(kind: Int) -> st.SearchStrategy[int]:
 
 
 def texts() -> st.SearchStrategy[str]:
-    """Strings: names, arbitrary characters, arbitrary bytes, and some whose length takes two bytes."""
+    """Strings: names, arbitrary characters, arbitrary bytes, and some that are long enough for a two-byte length prefix."""
     return st.one_of(
         st.text("abz-.019", max_size=17),
         st.text(max_size=40),

@@ -322,7 +322,7 @@ class World:
         return life
 
     async def restart(self, before: Life) -> None:
-        """Restart the node and compare it with its state before, as far as the kind of end guarantees it."""
+        """Restart the node and compare its state with the earlier one, as far as this kind of end guarantees it."""
         after = await self.start()
         demand(after.error is None, f"the node doesn't start after it was {before.end}: {after.error!r}")
         had, has = [seen.block.id for seen in before.branch.seen], [seen.block.id for seen in after.branch.seen[: after.loaded]]

@@ -57,7 +57,7 @@ def account_shows_its_vests_and_bars(browser: Browser, node: Node) -> None:
 
 @check
 def account_shows_how_full_its_bars_are(browser: Browser, node: Node) -> None:
-    """The expected values are computed from the account's row, whose mana regenerates within five days."""
+    """Compare the displayed manabars with values computed from the account's row. Mana regenerates within five days."""
     account = node.call("condenser_api.get_accounts", [["carol"]])[0]
     own, given, got = (amount(account[f"{name}vesting_shares"]) for name in ("", "delegated_", "received_"))
     whole = own - given + got

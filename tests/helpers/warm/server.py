@@ -52,7 +52,7 @@ def main(listener: socket.socket, modules: list[str]) -> None:
 
 
 def load(name: str) -> None:
-    """Import a module, or with `NAME.*` all modules of a package, without programs and modules with missing dependencies."""
+    """Import a module, or all modules of a package for `NAME.*`. Programs and modules with missing dependencies are skipped."""
     package = name.removesuffix(".*")
     module = importlib.import_module(package)
     if package != name:

@@ -45,7 +45,7 @@ def key(name: str, role: str = "active") -> bytes:
 
 
 def new_key(name: str) -> bytes:
-    """Return the public key that an account uses since it changed its key."""
+    """Return the new public key of an account that has changed its key."""
     return public_key(secret_from_seed(f"new {name}"))
 
 

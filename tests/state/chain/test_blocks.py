@@ -229,7 +229,7 @@ def test_the_order_of_a_round() -> None:
 
 
 def round_state(count: int) -> State:
-    """A state with the genesis witness and others in descending order of votes, `count` in all."""
+    """A state with the genesis witness and `count` others, in descending order of votes."""
     state = chain_at().state
     for i in range(count):
         name = f"wit{i:02}"

@@ -224,7 +224,7 @@ class Walk:
         self.random.choices(list(steps), list(steps.values()))[0]()
 
     def steps(self) -> dict[Callable[[], None], int]:
-        """The kinds of steps with their weights."""
+        """Return the kinds of steps with their relative frequencies."""
         return {
             self.push_good: 10,
             self.push_bad: 5,

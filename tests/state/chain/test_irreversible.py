@@ -104,7 +104,7 @@ def test_blocks_that_a_stopped_log_lacks_stay_in_memory(tmp_path: Path) -> None:
 
 
 def branch_of(chain: Chain, length: int) -> list[SignedBlock]:
-    """Blocks of a longer branch that starts a few blocks before the head."""
+    """Return the blocks of a longer branch that starts a few blocks before the head."""
     other = chain.savepoint()
     back = length - 1
     chain.pop_blocks(back)
