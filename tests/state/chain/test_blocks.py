@@ -199,7 +199,7 @@ def test_before_hardfork_14_the_null_account_keeps_its_funds() -> None:
 
 
 def test_subsidies_fill_for_all_and_for_an_elected_producer() -> None:
-    """Worked example E14: subsidy pools of all witnesses and of an elected producer."""
+    """Worked example E14: the account subsidies in the common pool and in the pool of an elected producer."""
     state = state_at(available_account_subsidies=0)
     for _ in range(13):
         process_subsidized_accounts(state, BLOCK)
