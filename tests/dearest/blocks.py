@@ -76,7 +76,7 @@ def delegations(world: World) -> None:
 
 
 def routes(world: World) -> None:
-    """Make power-downs due whose routes lead to accounts with the maximum number of witness votes."""
+    """Make power-downs due. Their routes lead to accounts with the maximum number of witness votes."""
     state = world.state
     for name in world.users[: ROWS // 2 // ROUTES]:
         row = state.account(name)

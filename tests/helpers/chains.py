@@ -118,7 +118,7 @@ def transaction(chain: Chain, *operations: Operation) -> SignedTransaction:
 
 
 def push(chain: Chain, *operations: Operation) -> None:
-    """Push operations into the pending transactions, with soft rules."""
+    """Push a transaction with these operations, to which soft rules apply."""
     chain.push_transaction(transaction(chain, *operations), UNSIGNED)
 
 
@@ -165,7 +165,7 @@ def reason(chain: Chain, *operations: Operation, by: Callable[..., None] = apply
 
 
 def completed(state: State, *classes: type[Operation]) -> list[Operation]:
-    """Return a list that collects the completed operations of these classes, including virtual ones."""
+    """Return a list to which each completed operation of these classes is appended, including virtual ones."""
     operations: list[Operation] = []
     state.listeners.on_operation(lambda _, operation: operations.append(operation), *classes)
     return operations

@@ -15,7 +15,7 @@ def image_of(chain: Chain) -> Image:
 
 
 def put(chain: Chain, image: Image, older: dict[int, bytes]) -> None:
-    """Restore a snapshot into a chain at genesis, with nothing left to load in the background."""
+    """Restore a snapshot into a chain at genesis, and finish loading it."""
     head, sections = image
 
     def opened(name: str) -> Iterator[bytes]:

@@ -96,9 +96,7 @@ def test_numbers_of_any_length_are_read(digits: str) -> None:
 
 
 def test_a_patch_beyond_the_end_makes_the_edit_a_new_text() -> None:
-    """The patch deletes its own padding at the end of the text, so the padding can't be stripped. The edit itself then becomes the new
-    text.
-    """
+    """The patch deletes the text with the padding around it, so no padding can be stripped. The edit itself then becomes the new text."""
     body = "@@ -1,4 +1 @@\n-%01%02%03%04abc%01%02%03%04\n"
     assert patched("abc", body) == body
 

@@ -142,9 +142,7 @@ def test_refused_and_failed_custom_operations(api: ApiChain) -> None:
 
 
 def test_a_popped_block_can_be_pushed_again() -> None:
-    """After each step, popping and pushing the head block changes the replies exactly as the block did, even though they were read in
-    between.
-    """
+    """After each step, popping the head block restores the earlier replies. Pushing it again restores the later ones."""
     broadcaster = Broadcaster()
     api, asked = broadcaster.api, [call for call in CALLS if "<id>" not in call["params"].values()]
     for step in STEPS:
