@@ -34,7 +34,7 @@ def freeze_loaded_objects() -> None:
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Disable the collector during the block. Loading a state creates millions of objects and no garbage."""
+    """Disable the collector during the `with` block. Loading a state creates millions of objects and no garbage."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -172,7 +172,7 @@ class Snapshot:
         return self._unpacked(name, data)
 
     def check(self, progress: Callable[[int], None] = lambda size: None) -> None:
-        """Check the digests of all sections. Raises CorruptSnapshot."""
+        """Check the digests of all sections, calling `progress` with the size of each. Raises CorruptSnapshot."""
         for section in self.index.sections:
             self.chunks(section.name)
             progress(section.size)

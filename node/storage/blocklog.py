@@ -105,7 +105,7 @@ class BlockLog:
     # -------------------------------------------------------------- writing
 
     def append(self, block: SignedBlock) -> None:
-        """Append the next block. Raises OSError, and then the files are unchanged."""
+        """Append the next block. Raises OSError, in which case the files are unchanged."""
         head = self._head
         assert block.number == head.number + 1, f"block {block.number} doesn't follow {head.number}"
         self.require_in_place()

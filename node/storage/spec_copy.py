@@ -44,7 +44,7 @@ def decisive(spec: ChainSpec) -> bytes:
 
 
 def digest_of(content: bytes) -> str:
-    """Return the digest of encoded fields (see `decisive`), as stored in marks."""
+    """Return the digest of encoded fields (see `decisive`), as stored in `chain.json` and in snapshots."""
     return hashlib.sha256(content).hexdigest()
 
 

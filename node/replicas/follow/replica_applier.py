@@ -1,6 +1,6 @@
 """Applies the events of another node's chain to this node's chain, so that both reach the same state.
 
-It is synchronous. Its steps run as jobs of the processor (`Processor.run_steps`).
+The code is synchronous. Its steps run as jobs of the processor (`Processor.run_steps`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
