@@ -199,7 +199,7 @@ class Chain:
     # -------------------------------------------------------------- transactions
 
     def push_transaction(self, trx: SignedTransaction, skip_flags: int = Skip.NOTHING, units_max: int | None = None) -> None:
-        """Apply a transaction on top of the pending ones and add it to them, or refuse it, for example with TooMuchWork."""
+        """Apply a transaction on top of the pending transactions and add it to them. It can be refused, for example with TooMuchWork."""
         self.pool.push(trx, skip_flags, units_max)
 
     def clear_pending(self) -> None:

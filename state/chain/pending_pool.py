@@ -18,9 +18,10 @@ NOT_APPLIED = -1  # all flags set: perhaps no check of the pending transactions 
 class PendingPool:
     """Applies pending transactions on the state of the head.
 
-    `transactions` are the pending ones; each undo replaces the list. `popped` are those of popped blocks, which are applied again after
-    the next block. `position` is the journal position before the first pending transaction, None without one. `skip_flags` are the checks
-    skipped for at least one of them, or NOT_APPLIED. Once `out_of_time` returns True, transactions stay pending without being applied.
+    `transactions` are the pending ones; each undo replaces the list. `popped` are transactions of popped blocks, which are applied again
+    after the next block. `position` is the journal position before the first pending transaction, None without one. `skip_flags` are the
+    checks skipped for at least one of them, or NOT_APPLIED. Once `out_of_time` returns True, transactions stay pending without being
+    applied.
     """
 
     def __init__(self, state: State, out_of_time: Callable[[], bool]) -> None:
@@ -30,7 +31,7 @@ class PendingPool:
         self.skip_flags: int = Skip.NOTHING
 
     def push(self, trx: SignedTransaction, skip_flags: int = Skip.NOTHING, units_max: int | None = None) -> None:
-        """Apply a transaction on top of the pending ones and add it to them, or refuse it, for example with TooMuchWork.
+        """Apply a transaction on top of the pending transactions and add it to them. It can be refused, for example with TooMuchWork.
 
         The node's soft rules (`state.pushing()`) and the work limit apply only here, not when the transaction is applied again.
         """
@@ -81,8 +82,8 @@ class PendingPool:
     def apply_again(self, undone: Iterable[SignedTransaction], skip_flags: int) -> None:
         """Apply the transactions of popped blocks, then the undone ones. Drop those that are refused.
 
-        Transactions in the new head are skipped. Once time is up, the rest is added unapplied: it is checked after the next block, or
-        when it is put into a block. Beyond the memory limit the newest are dropped.
+        Transactions in the new head are skipped. Once time is up, the rest is added without being applied, and is checked
+        after the next block, or when it is put into a block. Beyond the memory limit the newest are dropped.
         """
         popped, self.popped = self.popped, deque()
         known, late = self._state.transactions.by_trx_id, False

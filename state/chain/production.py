@@ -52,7 +52,7 @@ def assemble_block(
     out_of_time: Callable[[], bool] = lambda: False,
     are_tried: bool = False,
 ) -> SignedBlock:
-    """Return a signed block for a slot, with the pending transactions that apply and fit.
+    """Return a signed block for a slot, with the pending transactions that can be applied and fit.
 
     `when` must be in a slot of the witness, and `secret` must be the private key of its signing key. Once `out_of_time` returns True,
     the first refused transaction ends the selection. `are_tried` means that all transactions have been applied in order on this head,

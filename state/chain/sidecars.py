@@ -111,7 +111,7 @@ class BlockSidecars:
                 listener(min(map(block_number, changed)))
 
     def accept(self, block: SignedBlock, transactions: Mapping[bytes, None]) -> None:
-        """Record the positions of those transactions of a block that are in `transactions`: accepted through impersonation."""
+        """Record which of a block's transactions were accepted through impersonation: those whose ids are in `transactions`."""
         positions = tuple(position for position, trx in enumerate(block.transactions) if trx.id in transactions)
         if positions and block.id not in self._accepted:
             self._accepted[block.id] = positions

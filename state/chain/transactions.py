@@ -178,7 +178,7 @@ def require_tapos_and_expiration(state: State, trx: SignedTransaction, skip_flag
     """Refuse unless the reference block is on this chain and the expiration is within the next hour.
 
     The reference block binds a transaction to a fork. Only 32 bits of its id are compared. A missing block summary counts as zeros, so
-    a prefix of 0 passes there.
+    a prefix of 0 is accepted in that case.
     """
     if not skip_flags & Skip.TAPOS_CHECK:
         summary = state.block_summaries.by_slot.get(trx.ref_block_num)

@@ -43,7 +43,7 @@ def curve_value(curve: int, rshares: int, constant: int) -> int:
 
 
 def quadratic(rshares: int, constant: int = CONTENT_CONSTANT) -> int:
-    """Return (r + s)² - s², the only curve for authors before hardfork 19."""
+    """Return (r + s)² - s² for r rshares and the constant s. Before hardfork 19 this was the only curve for authors."""
     return ((rshares + constant) ** 2 - constant**2) % WORD128
 
 

@@ -38,7 +38,7 @@ def announce(state: State, operation: Operation) -> None:
 def complete(state: State, operation: Operation) -> None:
     """Call the listeners after the state change of an announced virtual operation.
 
-    As in the reference, they see the current number, which is that of another virtual operation if one was emitted in between.
+    As in the reference, the listeners see the latest number. If another virtual operation was emitted in between, this is its number.
     """
     notify(state, operation, after=True)
 

@@ -224,7 +224,8 @@ class EscrowRelease(Operation, frozen=True):
     def _require_right(self, escrow: Escrow, now: int) -> None:
         """Refuse unless this account is allowed to release funds to this receiver.
 
-        In a dispute only the agent is. Otherwise each party can release to the other party, and after the expiration to either party.
+        In a dispute, only the agent can release funds. Otherwise each party can release to the other party, and after the expiration to
+        either party.
         """
         parties = {"f": escrow.from_, "t": escrow.to}
         if escrow.disputed:

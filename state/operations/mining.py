@@ -177,7 +177,7 @@ Pow2Variant = Annotated[Pow2Work | EquihashPow, Variant(("pow2", Pow2Work), ("eq
 
 @operation(30)
 class Pow2(Operation, frozen=True):
-    """Submit a proof of work (before hardfork 17). A new owner key also creates the miner's account."""
+    """Submit a proof of work (before hardfork 17). If it contains a new owner key, it also creates the miner's account."""
 
     work: Pow2Variant = Pow2Work()
     new_owner_key: PublicKey | None = None
@@ -337,7 +337,7 @@ def create_miner(state: State, name: str, key: bytes) -> None:
 
 
 def count_work(state: State) -> None:
-    """Increment the number of proofs of work and of miners in the queue.
+    """Increment the number of proofs of work, and the number of miners in the queue.
 
     The number of proofs begins at 2^64 - 1 and wraps, so the first proof gets number 0, which is not a position in the queue.
     """

@@ -253,7 +253,7 @@ def require_short_chain(state: State, account: Account, proxy: Account) -> None:
 
 
 def changed_properties(props: ChainProperties, given: WitnessProperties) -> ChainProperties:
-    """Return the chain properties that a witness proposes, with the given ones changed."""
+    """Return the chain properties that a witness proposes, after the changes in `given`."""
     changes: dict[str, int] = {}
     for name in ("maximum_block_size", "sbd_interest_rate", "account_subsidy_budget", "account_subsidy_decay"):
         value = getattr(given, name)

@@ -151,7 +151,7 @@ def keys_of(row: AccountAuthority) -> Keys:
 
 
 def parts(state: State, kept: AccountByKey) -> dict[str, SnapshotPart]:
-    """Return the snapshot parts of the data."""
+    """Return the snapshot parts of the plugin's data."""
     return tables(kept, "references")
 
 

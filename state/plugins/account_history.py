@@ -171,7 +171,7 @@ def locate_transaction(state: State, trx_id: bytes) -> tuple[int, int] | None:
 
 
 def install(state: State) -> AccountHistory:
-    """Create the data and register listeners. Operations are recorded before the virtual ones that they cause."""
+    """Create the plugin's data and register its listeners. Operations are recorded before the virtual ones that they cause."""
     kept = AccountHistory(state)
     others = (cls for cls in OPERATIONS.values() if cls not in OF_TREASURY)
     state.listeners.on_operation(kept.record, *others, after=False)
@@ -204,7 +204,7 @@ def in_order(records: Iterable[operation_log.OperationRecord]) -> list[operation
 
 
 def parts(state: State, kept: AccountHistory) -> dict[str, SnapshotPart]:
-    """Return the snapshot parts of the data."""
+    """Return the snapshot parts of the plugin's data."""
     return {
         "recorded": operation_log.OperationLogPart(state, kept.recorded),
         "accounts": operation_log.AccountOperationIndexPart(kept.accounts, kept.recorded, state.journal.read_mode),

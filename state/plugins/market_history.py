@@ -220,7 +220,7 @@ def order_book(state: State, limit: int) -> tuple[list[LimitOrder], list[LimitOr
 
 
 def install(state: State) -> MarketHistory:
-    """Create the tables and register listeners."""
+    """Create the plugin's tables and register its listeners."""
     kept = MarketHistory(state)
     state.listeners.on_operation(kept.record, FillOrder)
     return kept
@@ -239,7 +239,7 @@ def with_trade(side: BucketSide, amount: int, is_high: bool, is_low: bool) -> Bu
 
 
 def parts(state: State, kept: MarketHistory) -> dict[str, SnapshotPart]:
-    """Return the snapshot parts of the data."""
+    """Return the snapshot parts of the plugin's data."""
     return {"_log": ListsPart(kept._log, None, Trade)} | tables(kept, "buckets", "_sums")
 
 

@@ -50,7 +50,7 @@ class TransactionIndex:
         return found
 
     def add(self, trx_id: bytes, position: int) -> None:
-        """Add a new id."""
+        """Add a new id with its position."""
         # `_bucket` is inlined, since each transaction calls this.
         self.buckets[trx_id[0]] += trx_id + pack_position(position)
 

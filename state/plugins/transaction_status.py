@@ -128,7 +128,7 @@ def find_transaction(state: State, trx_id: bytes, expiration: int | None, time_o
 
 
 def install(state: State) -> TransactionStatus:
-    """Create the data and register listeners."""
+    """Create the plugin's data and register its listeners."""
     kept = TransactionStatus(state)
     state.listeners.before_block.append(kept.begin)
     state.listeners.after_transaction.append(kept.enter)
@@ -137,7 +137,7 @@ def install(state: State) -> TransactionStatus:
 
 
 def parts(state: State, kept: TransactionStatus) -> dict[str, SnapshotPart]:
-    """Return the snapshot parts of the data."""
+    """Return the snapshot parts of the plugin's data."""
     return {
         "block_of": TransactionIndexPart(kept.block_of),
         "by_block": DictPart(kept.by_block, int, bytes),

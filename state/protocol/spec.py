@@ -102,7 +102,7 @@ class BuildConstants(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def COIN_DELEGATION_RETURN_PERIOD_HF0(self) -> int:  # noqa: N802 - the reference's name
-        """Seconds until a reduced delegation returns before HF 20: the cashout window."""
+        """Seconds until the VESTS of a reduced delegation return, before HF 20. This equals the cashout window."""
         return self.COIN_CASHOUT_WINDOW_SECONDS
 
 
@@ -178,7 +178,7 @@ BUILDS = {"main": MAIN_BUILD, "test": TEST_BUILD}
 
 
 class GenesisAccount(Struct, frozen=True, kw_only=True):
-    """An account that genesis creates after the reference's own ones, in the order of the spec.
+    """An account that genesis creates after the accounts of the reference, in the order of the spec.
 
     Each authority has one key with weight 1 and threshold 1. Unlike the reference's genesis accounts, the account has a metadata row, and
     its sbd_seconds_last_update is the genesis time (0 would earn decades of interest).

@@ -83,7 +83,7 @@ class Account(Row):
 
     @property
     def effective_vests(self) -> int:
-        """The size of its voting manabar: own and received VESTS, less delegated ones and the next power-down payment."""
+        """The size of its voting manabar: own and received VESTS, less delegated VESTS and the next power-down payment."""
         vests = self.vesting_shares + self.received_vesting_shares - self.delegated_vesting_shares
         if self.next_vesting_withdrawal != TIME_MAX:
             vests -= min(self.vesting_withdraw_rate, self.to_withdraw - self.withdrawn)

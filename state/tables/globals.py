@@ -124,7 +124,7 @@ class FeedHistoryTable(Table[FeedHistory]):
 
 
 class HardforkProperties(Row):
-    """The applied hardforks, and the one that the witnesses have voted for. A single row."""
+    """The applied hardforks, and the next hardfork that the witnesses have voted for. A single row."""
 
     processed_hardforks: tuple[int, ...] = ()
     last_hardfork: int = 0

@@ -17,7 +17,7 @@ SHUFFLE_FACTOR = 2685821657736338717
 
 
 def update_witness_schedule(state: State, block: SignedBlock) -> None:
-    """Every 21 blocks, compute a new round, whatever the number of scheduled witnesses."""
+    """Compute a new round every 21 blocks, regardless of the number of scheduled witnesses."""
     if block.number % COIN_MAX_WITNESSES:
         return
     if state.hardfork >= 4:
@@ -196,7 +196,10 @@ def scheduled(state: State) -> list[Witness]:
 
 
 def majority_version(state: State) -> int:
-    """Return the highest version that 17 witnesses of the round run or exceed, or else the previous majority version."""
+    """Return the highest version such that 17 witnesses of the round run it or a later one.
+
+    If there is none, return the previous majority version.
+    """
     running = Counter(witness.running_version for witness in scheduled(state))
     total = 0
     for version in sorted(running, reverse=True):

@@ -24,7 +24,7 @@ class PositionMap:
             self._new.append(self._new[-1] + (len(text) if kind != DELETE else 0))
 
     def of(self, place: int) -> int:
-        """Return the position in the new text for one in the old text, which can be beyond its end."""
+        """Return the position in the new text that corresponds to `place` in the old text. `place` can be beyond the end."""
         i = bisect_right(self._old, place, lo=1) - 1
         if i < len(self._kinds) and self._kinds[i] == DELETE:
             return self._new[i]

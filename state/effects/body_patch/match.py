@@ -114,7 +114,7 @@ def nearest_place(matches: int, origin: int, place: int, errors: int, length: in
 
 
 def first_threshold(body: PatchBuffer, pattern: str, place: int, budget: WorkBudget) -> int:
-    """Return the score that a match must reach: that of the best exact match nearby, or else the threshold.
+    """Return the score that a match must reach: that of the best exact match nearby, or the threshold if there is none.
 
     The library searches the whole text after the expected position. It searches the text before it only if there is a match after it.
     """

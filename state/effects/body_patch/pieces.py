@@ -116,10 +116,10 @@ def next_old_characters(left: list[Difference], used: int) -> str:
 
 
 def text_before(found: list[Difference]) -> str:
-    """Return the old text of differences."""
+    """Return the old text that the differences describe."""
     return "".join([text for kind, text in found if kind != INSERT])
 
 
 def text_after(found: list[Difference]) -> str:
-    """Return the new text of differences."""
+    """Return the new text that the differences describe."""
     return "".join([text for kind, text in found if kind != DELETE])

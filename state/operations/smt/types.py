@@ -33,7 +33,7 @@ Unit = Annotated[tuple[tuple[str, int], ...], Pairs(Bounded(16), Int(16))]
 
 
 def require_liquid_symbol(symbol: int) -> None:
-    """Refuse any symbol but the liquid symbol of a token: those of vesting shares, and the three fixed ones."""
+    """Refuse any symbol except the liquid symbol of a token: vesting shares and the three fixed symbols are refused."""
     require_symbol(symbol)
     require(is_smt(symbol), "legacy symbol used instead of NAI", condition="symbol.space() == asset_symbol_type::smt_nai_space")
     require(not is_vesting(symbol), "liquid variant of NAI expected", condition="symbol.is_vesting() == false")

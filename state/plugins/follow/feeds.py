@@ -142,8 +142,9 @@ class Blogs:
 
 
 class FeedReblog(Row):
-    """Reblogs of a post in a feed. `first_by` is the account whose reblog added the post to the feed, or "" if it was added when it was
-    written.
+    """Reblogs of a post in a feed.
+
+    `first_by` is the account whose reblog added the post to the feed, or "" if the post was added when its author wrote it.
     """
 
     account: str = ""
@@ -160,7 +161,10 @@ class FeedReblogs(Table[FeedReblog]):
 
 
 class FeedEntry(Struct, frozen=True):
-    """A post in a feed. `first_reblogged_by` is the account whose reblog added it, or "" if it was added when it was written."""
+    """A post in a feed.
+
+    `first_reblogged_by` is the account whose reblog added the post, or "" if the post was added when its author wrote it.
+    """
 
     number: int
     comment: int

@@ -98,14 +98,17 @@ def packed_operations(codecs: Codecs, data: bytes) -> tuple[Inner, ...]:
 
 
 def json_operations(codecs: Codecs, text: str) -> tuple[Inner, ...]:
-    """Parse a list of operations, or a single operation, from JSON text. Only for a list, the first element is an array."""
+    """Parse a list of operations, or a single operation, from JSON text.
+
+    The text is a list of operations if its first element is an array.
+    """
     value = jsontext.read(text)
     many = type(value) is list and value and type(value[0]) is list
     return tuple([json_operation(codecs, item) for item in (value if many else (value,))])
 
 
 def json_operation(codecs: Codecs, value: Any) -> Inner:
-    """Parse one operation: an array of short name or number and fields, or an object with type and value.
+    """Parse one operation: an array of its short name or number and its fields, or an object with type and value.
 
     As in the reference's static variant, an array with fewer than two elements becomes an empty follow operation, and elements after the
     second are ignored.

@@ -164,7 +164,7 @@ def forget_deleted(state: State, kept: FollowIndex, operation: DeleteComment) ->
 
 
 def parts(state: State, kept: FollowIndex) -> dict[str, SnapshotPart]:
-    """Return the snapshot parts of the data. The part for reputations is always named after the plugin `reputation`."""
+    """Return the snapshot parts of the plugin's data. The part for reputations is always named after the plugin `reputation`."""
     own = tables(kept, "follows", "counts", "blogs.entries", "blogs.spans", "feeds.reblogged", "authors")
     lists: dict[str, SnapshotPart] = {
         "relations": ListsPart(kept.relations, str, int),

@@ -47,7 +47,7 @@ class FollowCounts(Table[FollowCount]):
 
 
 class BlogAuthor(Row):
-    """Number of posts of an author that an account has reblogged, including deleted ones."""
+    """The number of an author's posts that an account has reblogged, including deleted posts."""
 
     blogger: str = ""
     guest: str = ""

@@ -53,7 +53,7 @@ NEGATIVE_SINCE = 1_538_211_600  # 2018-09-29; up to this head time, a transactio
 
 
 def install(state: State) -> Rc:
-    """Create the tables and register listeners."""
+    """Create the plugin's tables and register its listeners."""
     rc = Rc(state)
     state.listeners.before_block.append(bound(start_block, rc))
     state.listeners.after_transaction.append(bound(charge, rc))
@@ -231,7 +231,7 @@ def fill_pools(state: State, rc: Rc, operation: virtual.Hardfork) -> None:
 
 
 def parts(state: State, kept: Rc) -> dict[str, SnapshotPart]:
-    """Return the snapshot parts of the data."""
+    """Return the snapshot parts of the plugin's data."""
     return tables(kept, "parameters", "pools", "accounts")
 
 

@@ -46,7 +46,7 @@ class Tags:
 
 
 def install(state: State) -> Tags:
-    """Create the tables and register listeners."""
+    """Create the plugin's tables and register its listeners."""
     kept = Tags(state)
     on = state.listeners.on_operation
     on(bound(forget_deleted, kept), DeleteComment, after=False)
@@ -318,7 +318,7 @@ def parent_id(state: State, comment: CommentRow) -> int:
 
 
 def parts(state: State, kept: Tags) -> dict[str, SnapshotPart]:
-    """Return the snapshot parts of the data."""
+    """Return the snapshot parts of the plugin's data."""
     return tables(kept, "tagged", "rests", "counters", "stale") | {"authors": UsesPart(kept.authors)}
 
 

@@ -55,7 +55,7 @@ def shown_fields(cls: type, legacy: bool) -> list[Field]:
 
 
 def field_default(codecs: Codecs, cls: Any, field: Field) -> Any:
-    """Return the declared default of a field, or else that of its kind. A `default_factory` is ignored."""
+    """Return the declared default of a field, or the default of its kind if none is declared. A `default_factory` is ignored."""
     position = cls.__struct_fields__.index(field.name) - len(cls.__struct_fields__) + len(cls.__struct_defaults__)
     declared = cls.__struct_defaults__[position] if position >= 0 else MISSING
     return declared if isinstance(declared, (int, str, bytes, tuple, Struct, type(None))) else codecs.default(field.kind)

@@ -18,7 +18,10 @@ Value = TypeVar("Value")
 
 
 class NotReady(Exception):
-    """Raised when a read needs preparatory work. Call `advance()`, one chunk, until it returns False, then repeat the read."""
+    """Raised when a read needs preparatory work.
+
+    Call `advance()`, which does one chunk of the work, until it returns False. Then repeat the read.
+    """
 
     def __init__(self, advance: Callable[[], bool]) -> None:
         super().__init__("an incremental read must be repeated")
