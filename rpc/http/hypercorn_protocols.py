@@ -152,6 +152,9 @@ class _Requests:
             raise h11.RemoteProtocolError("this version of HTTP is not served", error_status_hint=505)
         if request.method == b"CONNECT":
             raise h11.RemoteProtocolError("the node is not a proxy", error_status_hint=501)
+        if {name for name, _ in request.headers} >= _BODY:
+            # A proxy in front of the node could take the other one, and so find the next request elsewhere (RFC 9112 section 6.1).
+            raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding together", error_status_hint=400)
         upgrades = {value.strip().lower() for name, value in request.headers if name == _UPGRADE}
         if not upgrades:
             return request

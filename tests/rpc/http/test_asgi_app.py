@@ -224,6 +224,14 @@ async def test_large_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (await talk(port, chunked)).startswith(b"HTTP/1.1 413")
 
 
+async def test_request_with_two_lengths_is_refused_and_ends_its_connection() -> None:
+    async with server() as port:
+        both = head("POST / HTTP/1.1", "Host: x", "Content-Length: 5", "Transfer-Encoding: chunked")
+        reply = await talk(port, both + b"0\r\n\r\n" + head("GET /health HTTP/1.1", "Host: x"))
+        assert reply.startswith(b"HTTP/1.1 400")
+        assert reply.count(b"HTTP/1.1 ") == 1
+
+
 async def test_unfinished_body_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asgi_app, "BODY_SECONDS_MAX", 0.1)
     async with server() as port:
