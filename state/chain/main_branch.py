@@ -254,7 +254,7 @@ class MainBranch:
         for listener in self.on_head_change:
             listener(HeadChange(tuple(popped), ()))
         if self.sidecars.drop([block.id for block in popped]):
-            self.forks.clear_refused()  # as after an edit, since blocks can depend on it
+            self.forks.clear_refused()  # as after an edit, because other blocks can depend on the dropped edits
 
     def _undo_head(self) -> PoppedBlock:
         """Undo the head block, and remove it from the main branch of the fork database."""

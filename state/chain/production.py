@@ -176,7 +176,7 @@ def select_transactions(
                 apply_transaction(state, trx, skip_flags)
             except ChainError:
                 journal.undo(mark)
-                # Only refusals check the time. Transactions that apply and fit are in the block, however slow the machine is.
+                # Only refusals check the time. Transactions that can be applied and fit are in the block even on a slow machine.
                 if out_of_time():
                     break
                 continue

@@ -1,6 +1,6 @@
 """Witness votes: their weight in VESTS, its propagation through proxies, and the witnesses' schedule in virtual time.
 
-Witnesses run laps in virtual time at the speed votes + 1. The first to finish a lap gets the next slot outside the top witnesses
+Witnesses run laps in virtual time at the speed votes + 1. The first to finish a lap gets the next slot that isn't a top witness's
 (state.chain.steps.schedule), so each produces in proportion to its votes. Positions and times are unsigned 128-bit numbers that wrap,
 as in the reference. Source: operations.md §2.10; block-processing.md §3.2, §3.9.1.
 """

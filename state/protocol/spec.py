@@ -192,7 +192,7 @@ class GenesisAccount(Struct, frozen=True, kw_only=True):
     coin: Natural = 0
     sbd: Natural = 0
     vesting: Natural = 0  # powered-up COIN in satoshis, a whole number of COIN
-    password: str = ""  # from which the keys are derived, for the node's banner; "" if the spec has the keys
+    password: str = ""  # the password of the keys, for the node's banner; "" if the spec contains the keys
 
     @property
     def vesting_shares(self) -> int:

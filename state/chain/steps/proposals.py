@@ -51,7 +51,7 @@ def ended_proposals(state: State, now: int) -> Iterator[Proposal]:
 
 
 def active_proposals(state: State, now: int) -> list[Proposal]:
-    """Return the proposals between their start and end dates, ordered by start date."""
+    """Return the proposals whose start date has come and whose end date has not passed, ordered by start date."""
     found = []
     for proposal in state.proposals.by_start_date:
         if proposal.start_date > now:

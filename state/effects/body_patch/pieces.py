@@ -1,7 +1,7 @@
 """Prepares patches for matching: pads the ends of the text, and splits long patches into pieces that fit the matcher.
 
-Both steps follow the reference's library where other ports differ. It pads both ends of the first patch. The context of a piece is longer
-than the margin if the previous piece had a short context.
+Both steps follow the reference's library where other ports differ. The library pads both ends of the first patch. The context of a piece is
+longer than the margin if the previous piece had a short context.
 """
 
 from collections.abc import Iterator
