@@ -159,7 +159,7 @@ class Worker:
         time.sleep(self._random.uniform(0, MOMENT_SECONDS_MAX))
 
     def _kill_in_switch(self, node: Node, crowd: Crowd) -> None:
-        """Let a client send a longer branch. Return around the time at which the node switches to it."""
+        """Start a client that sends a longer branch. Return at about the time when the node switches to it."""
         self._make_branch()
         self._switching.clear()
         crowd.start(self._push_branch, Client(node), crowd)

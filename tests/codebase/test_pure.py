@@ -94,7 +94,7 @@ def clocks(source: Source) -> Iterator[str]:
 
 @cache
 def loaded_libraries(layer: str) -> dict[str, Path]:
-    """Return the third-party modules, with their files, that importing a whole layer loads."""
+    """Import a whole layer in a new process. Return the third-party modules that this loads, each with its file."""
     program = (
         "import importlib, pkgutil, sys\n"
         f"for found in pkgutil.walk_packages(importlib.import_module({layer!r}).__path__, {layer + '.'!r}):\n"

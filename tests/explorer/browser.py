@@ -89,7 +89,7 @@ class View:
         self.page.screenshot(path=place, full_page=True)
 
     def demand(self, *more: str) -> None:
-        """Raise Faults if there are recorded faults, or `more`."""
+        """Raise Faults with the recorded faults and `more`, if there are any."""
         lines, self.faults = [*self.faults, *more], []
         if lines:
             raise Faults(lines)

@@ -99,7 +99,7 @@ def fuzz(name: str, runs: int, seconds: int, seed: int) -> Outcome:
 
 
 def rename_finding(name: str) -> None:
-    """Rename the input that libFuzzer wrote when it ended the process (hang, out of memory) like our own findings."""
+    """Rename the input that libFuzzer wrote when it ended the process (hang, out of memory), as our own findings are named."""
     folder = FOUND / name
     for path in folder.glob("*-*") if folder.is_dir() else ():
         path.replace(folder / name_of(path.read_bytes()))

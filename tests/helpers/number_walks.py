@@ -447,7 +447,7 @@ def traded(side: str) -> Walk:
 
 
 def regained(state: State, start: int) -> int:
-    """Update an account's credits after its VESTS changed. Credits above the maximum may wrap."""
+    """Update an account's credits after a change of its VESTS. Credits above the maximum can wrap."""
     credits = Rc(state)
     row = credits.accounts.insert(RcAccount(account="alice", mana=start, last_max=-1))
     update_maximum(state, credits, "alice")

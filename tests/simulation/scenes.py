@@ -43,7 +43,7 @@ async def clients(world: World, count: int = 0) -> AsyncIterator[None]:
 
 
 async def check_often(world: World) -> None:
-    """Check the node between every two blocks."""
+    """Check the node periodically, at least once between any two blocks."""
     while True:
         await trio.sleep(SECONDS_BETWEEN_CHECKS)
         world.check()
