@@ -1,7 +1,7 @@
 """Damages files of a data folder: flipped bits, overwritten pages, truncation, missing files, files of another chain.
 
-A start from a damaged folder must either restore exactly the original state, or refuse with the file's path and advice. All damage follows
-from the seed.
+A start from a damaged folder must either restore exactly the original state, or refuse with the file's path and advice. A seed
+determines all damage.
 """
 
 import random

@@ -221,7 +221,7 @@ class SimulatedDisk:
         return after
 
     def fail_after(self, operations: int, error: int = errno.ENOSPC, *, is_once: bool = False) -> None:
-        """Make every changing operation fail with `error` after the next `operations`, or only one if `is_once`.
+        """After `operations` more changing operations, make each one fail with `error`, or only the first if `is_once`.
 
         A negative count ends the failures.
         """
@@ -234,7 +234,7 @@ class SimulatedDisk:
         self._boot = boot
 
     def stop_after(self, operations: int) -> None:
-        """Raise Stopped at the changing operation after the next `operations`. Then call `crash` or `kill` for the surviving disk."""
+        """After `operations` more changing operations, raise Stopped at the next. Then call `crash` or `kill` for the surviving disk."""
         self._stops_at = self.operations + operations
 
     # -------------------------------------------------------------- used by files

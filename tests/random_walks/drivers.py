@@ -148,7 +148,7 @@ DRIVERS: dict[str, Driver] = {
 
 
 def replayed(chain: Chain, walk: Walk, skip_flags: int, until: int | None = None) -> Chain:
-    """Apply the missing blocks of the main branch, from bytes."""
+    """Apply the blocks of the walk's main branch that the chain lacks, unpacked from bytes."""
     wire = chain.state.wire
     last = walk.chain.state.props.head_block_number if until is None else until
     for number in range(chain.state.props.head_block_number + 1, last + 1):
