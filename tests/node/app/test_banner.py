@@ -154,7 +154,7 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
         pass
 
 
-def test_a_file_that_is_no_nodes_own_stays(tmp_path: Path) -> None:
+def test_a_file_of_another_program_is_not_replaced(tmp_path: Path) -> None:
     """A path given by mistake must not destroy another program's file, a link or a pipe."""
     (tmp_path / "letter").write_text("precious")
     (tmp_path / "link").symlink_to(tmp_path / "letter")

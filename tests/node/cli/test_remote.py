@@ -136,7 +136,7 @@ def test_a_refusal_is_explained(hive: StubServer, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     "words", [("show", "account", "gtg"), ("show", "chain"), ("show", "witnesses"), ("show", "market"), ("dev", "info")]
 )
-def test_results_of_another_form_are_no_internal_error(
+def test_malformed_results_are_reported_in_a_sentence(
     hive: StubServer, words: tuple[str, ...], strange: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command reports every malformed result of a node in one sentence, without a traceback."""
