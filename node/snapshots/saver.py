@@ -63,9 +63,10 @@ class SnapshotSaver:
         """
         if not self._every:
             return None
-        if self._child is not None and self._child.status() is not None:
-            return self.finish()
-        return self._begin() if self._is_due() else None
+        if self._is_due():
+            return self._begin()
+        is_written = self._child is not None and self._child.status() is not None
+        return self.finish() if is_written else None
 
     async def finish(self) -> None:
         """Wait for the save in progress. Raises DiskError."""

@@ -162,3 +162,22 @@ async def test_snapshots_of_reverted_blocks_are_removed(data: Path) -> None:
         assert [path.name[:10] for path in paths(folder_of(data), DISK)] == ["0000000009"]
     finally:
         folder.close()
+
+
+async def test_each_due_snapshot_is_of_its_block_even_if_the_one_before_has_just_been_written(data: Path) -> None:
+    chain = await started(data)
+    saver = saver_of(chain, data, every=10)
+    saved: list[int] = []
+    for due in (chain.irreversible // 10 * 10 + 10, chain.irreversible // 10 * 10 + 20):
+        while chain.irreversible < due:
+            make_block(chain)
+        begun = saver.save_if_due()
+        assert begun is not None
+        await begun
+        saved.append(due)
+        # The child ends between two blocks, before the next call.
+        assert saver._child is not None
+        while saver._child.status() is None:
+            await trio.sleep(0.01)
+    await saver.finish()
+    assert {int(path.name[:10]) for path in paths(folder_of(data), DISK)} >= set(saved)
