@@ -1,10 +1,12 @@
-"""Measures the CPU time of a broadcast of a signed transfer without HTTP, from the complete body to the reply.
+"""Measures the CPU time that the node needs for a broadcast of a signed transfer, from the complete request body to the reply. Without
+HTTP.
 
 The results are multiples of the time of one key recovery.
 
 Run: .venv/bin/python -m bench.broadcast [--profile] [--connections N ...] [--workers N]
-It uses a node's service, processor and chain with the default plugins of dev. Single broadcasts use one connection, then 16 at the same
-time. Batches have 50 transfers, with and without a memo.
+
+It uses a node's service, processor and chain with the default plugins of dev. Single broadcasts are sent over one connection, then over 16
+connections at the same time. Batches have 50 transfers, with and without a memo.
 """
 
 import argparse
@@ -44,12 +46,12 @@ Answer = Callable[[bytes], Awaitable[bytes]]
 
 
 def bodies(context: NodeContext, count: int, memo: bool, serial: int) -> list[bytes]:
-    """Return `count` request bodies, each with a unique transfer."""
+    """Return `count` request bodies, each of which broadcasts a different transfer."""
     state, wire = context.chain.state, context.chain.state.wire
     secret, head_id = derive_secret("alice", "active", "dev"), state.props.head_block_id
     made = []
     for number in range(serial, serial + count):
-        # Without a memo, amount and expiration make a transfer unique.
+        # Transfers without a memo differ in amount and expiration.
         transfer = Transfer("alice", "bob", Asset(1 + number % 100, COIN), f"invoice {number}" if memo else "")
         trx = signed(wire, secret, head_id, state.head_time + 1800 + number // 100, transfer)
         params = [wire.transaction_to_json(trx, legacy=True)]
@@ -58,22 +60,22 @@ def bodies(context: NodeContext, count: int, memo: bool, serial: int) -> list[by
 
 
 async def client(answer: Answer, waiting: list[bytes], expected: bytes) -> None:
-    """Send the waiting bodies one after another, each after the reply to the previous one."""
+    """Send the waiting bodies one after another. Wait for the reply to each before sending the next."""
     while waiting:
         reply = await answer(waiting.pop())
         assert reply == expected, reply[:500]
-        # A connection waits for its next request.
+        # A real connection also waits for its next request.
         await trio.lowlevel.checkpoint()
 
 
 async def answered(service: Service, body: bytes) -> bytes:
-    """Return the reply to a request, computed as the transports do."""
+    """Return the reply to a request, computed in the same way as in the transports."""
     reply = await service.answer_in_turn(body, LOCAL)
     return reply if isinstance(reply, bytes) else await reply
 
 
 async def exchange(service: Service, sent: list[bytes], connections: int, expected: bytes) -> float:
-    """Send all bodies over `connections` connections. Return the CPU seconds."""
+    """Send all bodies, distributed over `connections` connections. Return the CPU seconds."""
     start = time.process_time()
     async with trio.open_nursery() as nursery:
         for _ in range(connections):
@@ -125,7 +127,7 @@ async def measure(connections: list[int], workers: int, is_profiled: bool) -> No
 
 
 def main() -> None:
-    """Parse the options, and measure."""
+    """Parse the options, and run the measurement."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--connections", type=int, nargs="+", default=[1, CONNECTIONS])

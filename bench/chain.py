@@ -1,4 +1,4 @@
-"""Chain for benchmarks, with all plugins: accounts that are inserted into the tables, and posts and orders made by operations."""
+"""Chain for benchmarks, with all plugins. Its accounts are inserted into the tables, and its posts and orders are made by operations."""
 
 from node.specs.builder import load_spec
 from state.chain.chain import Chain
@@ -28,7 +28,7 @@ def user(number: int) -> str:
 
 
 def signed(wire: Wire, secret: bytes, head_id: bytes, expiration: int, *operations: Operation) -> SignedTransaction:
-    """Return a signed transaction that refers to a block."""
+    """Return a signed transaction that uses the block with id `head_id` as its reference block."""
     reference = int.from_bytes(head_id[2:4], "big"), int.from_bytes(head_id[4:8], "little")
     trx = wire.seal(SignedTransaction(*reference, expiration, operations))
     trx.signatures = (sign(secret, wire.signature_digest(trx), Canonical.bip_0062),)
@@ -36,9 +36,9 @@ def signed(wire: Wire, secret: bytes, head_id: bytes, expiration: int, *operatio
 
 
 class BenchChain(Chain):
-    """A chain at genesis, or with `size` accounts, each with its own keys, a post and an order."""
+    """A chain at genesis. With `size`, it has that number of accounts, each with its own keys, a post and an order."""
 
-    KEYS = 1  # different keys of an account, for its three roles
+    KEYS = 1  # number of different keys of an account, for its three roles
 
     def __init__(self, size: int = 0) -> None:
         spec = load_spec("testnet")
@@ -53,12 +53,12 @@ class BenchChain(Chain):
             self.produce()
 
     def produce(self, when: int = 0) -> None:
-        """Make a block of the pending transactions, in the next slot or in the slot of the time `when`."""
+        """Make a block of the pending transactions, in the next slot, or in the slot of the time `when` if it is given."""
         when = when or slot_time(self.state, 1)
         self.generate_block(when, scheduled_witness(self.state, slot_at_time(self.state, when)), self.secret)
 
     def add_accounts(self, count: int) -> None:
-        """Insert accounts, as part of the head block."""
+        """Insert accounts into the tables, as part of the head block."""
         state = self.state
         for i in range(count):
             keys = [key_authority(bytes([2, role]) + i.to_bytes(31, "big")) for role in range(self.KEYS)] * 3
@@ -71,14 +71,14 @@ class BenchChain(Chain):
         state.journal.commit(state.journal.position())
 
     def add_content(self, size: int) -> None:
-        """Apply a post and an order of each account, as part of the head block. No order matches another."""
+        """Apply one post and one order of each account, as part of the head block. The orders don't match each other."""
         for i in range(size):
             self.apply(Comment("", f"topic-{i % 50}", user(i), "post", "A title", "A body", METADATA))
             sell, receive = Asset(1000, COIN), Asset(10_000_000 + i % 1000, SBD)
             self.apply(LimitOrderCreate(user(i), i, sell, receive, False, self.state.head_time + 86_400))
 
     def give_key(self, name: str) -> None:
-        """Replace the keys of an account with the witness's key, so that `secret` signs for it."""
+        """Replace the keys of an account with the witness's key. `secret` can then sign for the account."""
         self.state.account_authorities.modify(self.state.authority(name), active=key_authority(public_key(self.secret)))
 
     def signed(self, *operations: Operation) -> SignedTransaction:
@@ -97,7 +97,7 @@ class BenchChain(Chain):
 
 
 def make_irreversible(chain: Chain) -> None:
-    """Make the state irreversible, because the inserted rows are in no block."""
+    """Make the state irreversible, because the inserted rows are not in any block."""
     state, pack = chain.state, chain.state.wire.pack_block
     blocks = {number: chain.block_by_number(number) for number in range(1, state.props.head_block_number + 1)}
     packed = {number: pack(block) for number, block in blocks.items() if block is not None}

@@ -1,4 +1,4 @@
-"""Clients with little overhead, so that benchmarks measure the node. Each has one connection, HTTP or WebSocket."""
+"""Clients that use little CPU time, so that benchmarks measure the node. Each client has one connection, over HTTP or a WebSocket."""
 
 import base64
 import os
@@ -13,7 +13,7 @@ SIZE_IN_2, SIZE_IN_8 = 126, 127
 
 
 class Client(ABC):
-    """Base of a connection to a node."""
+    """Base class of clients: a connection to a node."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), SECONDS_MAX)
@@ -26,10 +26,10 @@ class Client(ABC):
 
     @abstractmethod
     def receive(self) -> bytes:
-        """Wait for the whole reply to the oldest unanswered request."""
+        """Wait for the complete reply to the oldest unanswered request, and return it."""
 
     def ask(self, body: bytes) -> bytes:
-        """Send a request, and wait for the whole reply."""
+        """Send a request, wait for the complete reply, and return it."""
         self.send(body)
         return self.receive()
 
@@ -40,7 +40,7 @@ class Client(ABC):
         self._unread += chunk
 
     def _read_head(self) -> bytes:
-        """Read the head of a reply."""
+        """Read the head of an HTTP reply."""
         while (end := self._unread.find(b"\r\n\r\n")) < 0:
             self._read_more()
         return self._read(end + 4)
@@ -66,7 +66,7 @@ class HttpClient(Client):
         self._socket.sendall((self._head % len(body)).encode() + body)
 
     def receive(self) -> bytes:
-        """Wait for the whole reply to the oldest unanswered request."""
+        """Wait for the complete reply to the oldest unanswered request, and return it."""
         head = self._read_head().lower()
         assert head.startswith(b"http/1.1 200"), head
         return self._read(int(head.split(b"content-length:")[1].split(b"\r\n")[0]))
@@ -87,7 +87,7 @@ class SocketClient(Client):
         self._socket.sendall(frame_head(len(body)) + bytes(4) + body)
 
     def receive(self) -> bytes:
-        """Wait for the whole reply."""
+        """Wait for the complete reply, and return it."""
         reply, is_last = b"", False
         while not is_last:
             first, size = self._read(2)
@@ -101,7 +101,7 @@ class SocketClient(Client):
 
 
 def frame_head(size: int) -> bytes:
-    """Return the header of a frame of `size` bytes, up to its mask."""
+    """Return the header of a frame of `size` bytes. The mask, which follows it, is not included."""
     if size < SIZE_IN_2:
         return struct.pack("!BB", WHOLE_TEXT, MASKED | size)
     if size < 1 << 16:

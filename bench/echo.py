@@ -1,8 +1,9 @@
-"""Measures the lower bound of a request's time over one connection: the server ignores the request, and sends constant bytes.
+"""Measures the lower bound of a request's time over one connection. The server ignores the request and sends constant bytes.
 
 Run: .venv/bin/python -m bench.echo
-It uses blocking sockets, then trio, with the client and reply size of `bench.marks`. The remaining time is the path through the kernel
-and the wake-ups of server and client. A node can't be faster.
+
+The server uses blocking sockets, then trio. Client and reply size are those of `bench.marks`. The measured time is that of the path through
+the kernel, and of waking up server and client. A node can't be faster.
 """
 
 import os
@@ -23,13 +24,13 @@ REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n" + b"x" * 900
 
 
 def blocking(line: socket.socket) -> None:
-    """Reply until the client disconnects."""
+    """Send replies until the client disconnects."""
     while line.recv(RECEIVE_SIZE):
         line.sendall(REPLY)
 
 
 def with_trio(line: socket.socket) -> None:
-    """Reply in a trio task until the client disconnects."""
+    """Send replies from a trio task until the client disconnects."""
     trio.run(_answer, line)
 
 
@@ -43,7 +44,7 @@ async def _answer(line: socket.socket) -> None:
 
 
 def seconds_each(serve: Callable[[socket.socket], None]) -> float:
-    """Return the seconds of one exchange with a server in a separate process."""
+    """Return the seconds of one request with its reply. The server runs in a separate process."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         if not os.fork():
@@ -62,7 +63,7 @@ def seconds_each(serve: Callable[[socket.socket], None]) -> float:
 
 
 def main() -> None:
-    """Measure both, and print the medians."""
+    """Measure both servers, and print the medians."""
     for serve in (blocking, with_trio):
         recoveries, each = [], []
         for _ in range(ROUNDS):

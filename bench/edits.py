@@ -1,4 +1,4 @@
-"""Measures edits of comments: CPU milliseconds of ordinary edits, and of the worst known edits that fit in a transaction.
+"""Measures edits of comments: the CPU milliseconds of ordinary edits, and of the worst known edits that fit into a transaction.
 
 Run: .venv/bin/python -m bench.edits [name ...]         (default: all)
 """
@@ -16,7 +16,7 @@ BODY_MAX = 65_000
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 ROUNDS = 3
 
-# An old body and its edits by one transaction.
+# A body, and the edits that one transaction makes to it.
 Edits = tuple[str, list[str]]
 
 
@@ -32,7 +32,7 @@ def letters(seed: int, length: int, of: str = LETTERS) -> str:
 
 
 def filled(hunks: Iterator[str]) -> str:
-    """Join as many hunks as fit in a body."""
+    """Join as many of the patches as fit into a body."""
     out, size = [], 0
     for hunk in hunks:
         size += len(hunk.encode())
@@ -68,31 +68,31 @@ def replaced_everywhere() -> Edits:
 
 
 def deletions_differ() -> Edits:
-    """Thirty deletions of 2,000 characters whose middle doesn't match."""
+    """Thirty deletions of 2,000 characters each. The middle of the deleted text doesn't match the body."""
     old = words(3, BODY_MAX)
     texts = ((p, old[p : p + 800] + letters(p, 400) + old[p + 1200 : p + 2000]) for p in range(0, 60_000, 2000))
     return old, [filled(f"@@ -{p + 1},2000 +{p + 1},0 @@\n-{text}\n" for p, text in texts)]
 
 
 def deletion_differs() -> Edits:
-    """One deletion of 60,000 characters that matches only at its ends."""
+    """One deletion of 60,000 characters. Only the two ends of the deleted text match the body."""
     old = words(4, BODY_MAX)
     text = old[:40] + letters(4, 60_000, LETTERS + " ") + old[60_040:60_080]
     return old, [f"@@ -1,60080 +1,0 @@\n-{text}\n"]
 
 
 def nowhere() -> Edits:
-    """Patterns of 32 letters without a match."""
+    """Patches whose patterns, of 32 letters, occur nowhere in the body."""
     return letters(5, BODY_MAX, "abc"), [filled(f"@@ -{p},32 +{p},0 @@\n-{letters(p, 32, 'abc')}\n" for p in range(1, 60_000, 7))]
 
 
 def nowhere_short() -> Edits:
-    """Patterns of 6 letters without a match."""
+    """Patches whose patterns, of 6 letters, occur nowhere in the body."""
     return letters(6, BODY_MAX, "abc日"), [filled(f"@@ -{p} +{p} @@\n-{letters(p, 5, 'def')}a\n" for p in range(1, 60_000))]
 
 
 def shortest() -> Edits:
-    """The maximum number of patches, each of one letter."""
+    """The maximum number of patches. Each changes one letter."""
     return "a" * BODY_MAX, [filled(f"@@ -{1 + p % 9}+{1 + p % 9} @@\n-a\n".replace("+", " +", 1) for p in range(10_000))]
 
 
@@ -108,31 +108,31 @@ def jumping() -> Edits:
 
 
 def insertions() -> Edits:
-    """One patch of thousands of insertions, at a slightly changed position."""
+    """One patch with thousands of insertions. Its position in the body has shifted slightly."""
     old = words(7, BODY_MAX)
     return old, ["@@ -101,20 +101,20 @@\n" + f" {old[100:110]}x{old[111:120]}\n" + "+a\n" * 20_000]
 
 
 def letters_deleted() -> Edits:
-    """One patch of thousands of deletions of a letter, at a slightly changed position."""
+    """One patch with thousands of deletions of one letter. Its position in the body has shifted slightly."""
     old = letters(8, 20_000)
     return old, ["@@ -1,9 +1,9 @@\n" + "".join(f"-{letter}\n" for letter in old[:9000] + "?" + old[9001:20_000])]
 
 
 def same_letter() -> Edits:
-    """A deletion of thousands of equal letters, with a few other letters in the middle."""
+    """One deletion of thousands of equal letters. In the body, there are a few other letters in their middle."""
     pattern = "a" * 20_000 + "b" + "a" * 10_000 + "b" + "a" * 30_000
     return "a" * 25_000 + "c" + "a" * 40_000, [f"@@ -1,9 +1,9 @@\n-{pattern}\n"]
 
 
 def halves() -> Edits:
-    """Two strings of one letter whose halves match in thousands of ways."""
+    """Two strings, each of one repeated letter, whose halves match in thousands of ways."""
     pattern = "x" * 32 + "b" + "a" * 30_000 + "cb" + "a" * 30_000 + "y" * 32
     return "x" * 32 + "d" + "a" * 29_000 + "ef" + "a" * 29_000 + "g" + "y" * 32, [f"@@ -1,9 +1,9 @@\n-{pattern}\n"]
 
 
 def shifted() -> Edits:
-    """A change with thousands of possible positions."""
+    """A change that fits at thousands of positions."""
     pattern = "x" * 32 + "a" * 60_000 + "y" * 32
     return "x" * 32 + "a" * 59_990 + "y" * 32, [f"@@ -1,9 +1,9 @@\n-{pattern}\n+b\n"]
 
@@ -144,23 +144,23 @@ def searched() -> Edits:
 
 
 def pieces() -> Edits:
-    """A deletion that is split into thousands of patches without a match."""
+    """A deletion that is split into thousands of patches, none of which matches."""
     return letters(9, BODY_MAX, "abc"), ["@@ -1 +1 @@\n a\n@@ -1,60000 +1,0 @@\n-" + letters(10, 60_000, "abc") + "\n"]
 
 
 def pieces_equal() -> Edits:
-    """A patch with much context, and an insertion every 20 characters."""
+    """A patch with much context and an insertion after every 20 characters."""
     old = words(11, 55_000)
     return old, ["@@ -1,60000 +1,0 @@\n" + "".join(f" {old[p : p + 20]}\n+a\n" for p in range(0, 50_000, 20))]
 
 
 def encoded() -> Edits:
-    """An insertion of encoded letters."""
+    """An insertion of percent-encoded letters."""
     return "abc", ["@@ -1 +1 @@\n+" + "%41a" * 16_000 + "\n"]
 
 
 def beyond_ascii() -> Edits:
-    """An insertion of letters that are dropped, because they are not encoded."""
+    """An insertion of letters that are dropped, because they aren't percent-encoded."""
     return "abc", ["@@ -1 +1 @@\n+" + "é" * 32_000 + "\n"]
 
 
@@ -170,17 +170,17 @@ def lines() -> Edits:
 
 
 def digits() -> Edits:
-    """Numbers of thousands of digits."""
+    """Patches whose numbers have thousands of digits."""
     return "abc", [f"@@ -{'9' * 60_000} +1 @@\n-a\n"]
 
 
 def grown() -> Edits:
-    """One letter in a very long body, and an encoded letter, so that the whole result is scanned."""
+    """A change of one letter in a very long body, together with an encoded letter, so that the complete result is scanned."""
     return "a" * 2_400_000 + "🙂", ["@@ -1,4 +1,4 @@\n-a\n+%41\n aaa\n"]
 
 
 def many_operations() -> Edits:
-    """Hundreds of comment operations, each with a deletion that matches only at its ends."""
+    """Hundreds of comment operations. Each has a deletion whose text matches the body only at its ends."""
     old = letters(12, 32) + letters(13, 400, "ab") + letters(14, 32)
     return old, [f"@@ -1 +1 @@\n-{old[:32]}{letters(15, 60, 'ab')}{old[-32:]}\n"] * 300
 
@@ -193,7 +193,9 @@ CASES: tuple[Callable[[], Edits], ...] = (
 
 
 def measure(old: str, edits: list[str]) -> tuple[float, int]:
-    """Apply the edits of one transaction in ROUNDS rounds. Return the milliseconds of the fastest round and the steps of one round."""
+    """Apply the edits of one transaction in each of ROUNDS rounds. Return the milliseconds of the fastest round, and the number of work
+    steps.
+    """
     seconds, taken = float("inf"), 0
     for _ in range(ROUNDS):
         budget = WorkBudget(EDIT_STEPS_MAX)

@@ -1,6 +1,8 @@
-"""Measures the overhead of an export over its replay: CPU and wall-clock time, with and without checks, and memory at two lengths.
+"""Measures how much longer an export takes than a replay: CPU and wall-clock time, with and without checks, and memory at two chain
+lengths.
 
 Run: .venv/bin/python -m bench.export [BLOCK_LOG] [--chain NAME] [--runs N] [--blocks N]
+
 Each run has a separate process. Replays and exports alternate, and the best run of each is reported. They run without plugins and without
 worker processes. Memory is measured on chains of transfers between a few accounts, whose state doesn't grow: one of N blocks, and one four
 times as long.
@@ -38,7 +40,7 @@ MODES = ("all", "none")
 
 
 def measure(path: Path, chain: str, verify: str, to: Path | None) -> None:
-    """Replay a file in this process, or export it to the folder `to`, and print the figures as JSON."""
+    """Replay a file in this process, or export it to the folder `to` if that is given. Print the figures as JSON."""
     tune_collector()
     spec = load_spec(chain)
     skip = TRUSTED if verify == "none" else Skip.NOTHING
@@ -63,7 +65,7 @@ def measure(path: Path, chain: str, verify: str, to: Path | None) -> None:
 
 
 def measured(path: Path, chain: str, verify: str, *, exported: bool) -> tuple[float, float, float]:
-    """Measure in a separate process. Return CPU seconds, wall-clock seconds, and megabytes."""
+    """Run a replay or an export in a separate process. Return its CPU seconds, wall-clock seconds, and megabytes of memory."""
     with tempfile.TemporaryDirectory(prefix="coind-bench-") as folder:
         command = [sys.executable, "-m", "bench.export", str(path), "--chain", chain, "--mode", verify]
         command += ["--to", folder] if exported else []
@@ -73,7 +75,7 @@ def measured(path: Path, chain: str, verify: str, *, exported: bool) -> tuple[fl
 
 
 def compare(path: Path, chain: str, runs: int) -> None:
-    """Print the overhead of an export over the replay, with and without checks."""
+    """Print how much longer an export takes than a replay, with and without checks."""
     for verify in MODES:
         pairs = [[measured(path, chain, verify, exported=exported) for exported in (False, True)] for _ in range(runs)]
         (replayed, passed), (exported, passed_too) = [
@@ -87,7 +89,7 @@ def compare(path: Path, chain: str, runs: int) -> None:
 
 
 def transfers(blocks: int) -> Iterator[bytes]:
-    """Yield the packed blocks of a chain `dev`, with TRANSFERS unsigned transfers per block."""
+    """Yield the packed blocks of a chain like `dev`. Each block has TRANSFERS unsigned transfers."""
     spec = load_spec("dev")
     chain = Chain(new_state(spec))
     state, secret = chain.state, secret_from_wif(spec.witness_keys[0])
@@ -105,14 +107,14 @@ def transfers(blocks: int) -> Iterator[bytes]:
 
 
 def write_log(path: Path, blocks: int) -> None:
-    """Write a chain of transfers as a block log."""
+    """Write a block log with a chain of transfers."""
     with path.open("wb") as file:
         for packed in transfers(blocks):
             file.write(frame(packed, file.tell()))
 
 
 def compare_memory(blocks: int) -> None:
-    """Print the memory of replay and export at two chain lengths."""
+    """Print the memory use of a replay and of an export, for two lengths of the chain."""
     with tempfile.TemporaryDirectory(prefix="coind-bench-") as folder:
         for count in (blocks, blocks * LONGER):
             path = Path(folder) / "block_log"
@@ -122,7 +124,7 @@ def compare_memory(blocks: int) -> None:
 
 
 def main() -> None:
-    """Compare times and memory, or measure one run."""
+    """Compare times and memory use, or do one run for the parent process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--chain", default="steem-testnet")

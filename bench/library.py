@@ -1,6 +1,7 @@
-"""Measures the library for scripts: reading blocks, the state at the end, and an iteration over all blocks with and without changes.
+"""Measures the library for scripts: reading blocks, building the last state, and iterating over all blocks with and without their changes.
 
 Run: .venv/bin/python -m bench.library [BLOCK_LOG] [--chain NAME] [--runs N]
+
 Each run has a separate process, and the best run is reported. Seconds are CPU time.
 """
 
@@ -60,7 +61,7 @@ def main() -> None:
 
 
 def plain_run(command: list[str]) -> tuple[float, float]:
-    """Run a process, and return the two numbers in its output."""
+    """Run a process, and return the two numbers that it prints."""
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     seconds, megabytes = map(float, printed.split())
     return seconds, megabytes

@@ -1,6 +1,8 @@
-"""Measures the table of docs/performance.md: each line in multiples of a key recovery of the same round, as the median of the rounds.
+"""Measures the table in docs/performance.md. Each line is in multiples of a key recovery in the same round, and is the median of the
+rounds.
 
 Run: .venv/bin/python -m bench.marks WORKLOAD [--against DIR] [--rounds N] [--only NAME ...]
+
 WORKLOAD is an uncompressed block log of the chain steem-testnet. With --against, another checkout is measured alternately with this one.
 Each figure comes from separate processes that run the checkout's code and its `bench`, so an older checkout needs a copy of this folder.
 Other programs on the machine distort the figures.
@@ -37,7 +39,7 @@ STARTS = 5
 
 
 class Line(Struct, frozen=True):
-    """A row of the table: name, measurement and target. `limit` is the time of its key recoveries alone."""
+    """A row of the table: its name, the function that measures it, and the target. `limit` is the time of its key recoveries alone."""
 
     what: str
     measure: Callable[[Path], float]
@@ -47,7 +49,7 @@ class Line(Struct, frozen=True):
 
 
 def replay(path: Path, verify: str) -> float:
-    """Return the wall-clock time per replayed transaction in recoveries, without the start of the process."""
+    """Return the wall-clock time per replayed transaction, in key recoveries. The start of the process is excluded."""
     recovery = recovery_seconds()
     words = [*MODULE, "replay", str(path), "--chain", CHAIN, "--verify", verify, "--quiet"]
     done = subprocess.run(words, capture_output=True, text=True, check=True).stdout
@@ -59,14 +61,17 @@ def replay(path: Path, verify: str) -> float:
 
 @contextmanager
 def running_node() -> Iterator[Start]:
-    """Run a node of the checkout, and yield it once the work of its first second is done."""
+    """Run a node of the checkout. Yield it after its first second, when the work of the start is done."""
     with started(command=MODULE) as node:
         time.sleep(2)
         yield node
 
 
 def small_read(kind: Callable[[int], Client], connections: int = 1) -> float:
-    """Return the time of a small read in recoveries: the client's wait or, with several connections, the node's time per request."""
+    """Return the time of a small read in key recoveries.
+
+    With one connection, this is how long the client waits. With several connections, it is the node's time per request.
+    """
     recovery = recovery_seconds()
     with running_node() as node:
         clients = [kind(node.port) for _ in range(connections)]
@@ -75,7 +80,7 @@ def small_read(kind: Callable[[int], Client], connections: int = 1) -> float:
 
 
 def broadcast(connections: int = 1, batch: int = 1, memo: str = "") -> float:
-    """Return the time of a signed transfer from request to reply, in recoveries."""
+    """Return the time of a broadcast of a signed transfer, from request to reply, in key recoveries."""
     recovery = recovery_seconds()
     with running_node() as node:
         clients = [HttpClient(node.port) for _ in range(connections)]
@@ -84,7 +89,7 @@ def broadcast(connections: int = 1, batch: int = 1, memo: str = "") -> float:
 
 
 def pending_block() -> float:
-    """Return the time to make and apply a block of PENDING pending transfers, in recoveries, with all plugins."""
+    """Return the time to make and apply a block of PENDING pending transfers with all plugins, in key recoveries."""
     tune_collector()
     chain, sender = BenchChain(1_000), user(0)
     chain.give_key(sender)
@@ -102,7 +107,7 @@ def pending_block() -> float:
 
 
 def empty_block() -> float:
-    """Return the time to make, sign and apply an empty block, in recoveries, with all plugins and 1,000 accounts."""
+    """Return the time to make, sign and apply an empty block with all plugins and 1,000 accounts, in key recoveries."""
     tune_collector()
     chain = BenchChain(1_000)
     for _ in range(EMPTY_BLOCKS):
@@ -119,7 +124,7 @@ def empty_block() -> float:
 
 
 def first_answer(checkout: Path) -> float:
-    """Return the seconds from starting the launcher to the first reply."""
+    """Return the seconds from the start of the launcher to the node's first reply."""
     seconds = []
     for _ in range(STARTS):
         with started(command=[str(checkout / "bin" / "coind")]) as node:
@@ -147,7 +152,7 @@ LINES = {
 
 
 def measured(name: str, checkout: Path, workload: Path) -> float:
-    """Return a figure of a checkout, measured in a separate process."""
+    """Measure one line of a checkout in a separate process, and return the figure."""
     place = checkout if LINES[name].measure is first_answer else workload
     words = [sys.executable, "-P", str(Path(__file__).resolve()), str(place), "--measure", name]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}

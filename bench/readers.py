@@ -1,10 +1,11 @@
-"""Measures the gain from reader processes: small reads over 8 persistent HTTP/1.1 connections.
+"""Measures how much reader processes gain, by small reads over 8 persistent HTTP/1.1 connections.
 
 Run: .venv/bin/python -m bench.readers [SECONDS] [READERS ...]
-Nodes of the chain dev with 0, 1 and 2 readers (or READERS) are measured one after another, in five rounds of SECONDS (2) each. The output
-has the best and the median round. The load comes from one thread of `wrk` (Debian: apt install wrk), which needs a tenth of the CPU time
-of a Python client. Each figure includes the CPU time of wrk and of the node's processes per request. These show the possible gain even
-if other programs keep the cores busy.
+
+Nodes of the chain dev with 0, 1 and 2 readers (or with each number in READERS) are measured one after another, in five rounds of SECONDS
+(default: 2) each. The output contains the best and the median round. The load comes from one thread of `wrk` (Debian: apt install wrk),
+which needs a tenth of the CPU time of a Python client. The output also contains the CPU time per request of wrk and of the node's
+processes. It indicates the possible gain even if other programs keep the cores busy.
 """
 
 import json
@@ -33,7 +34,9 @@ function done(summary) io.write(string.format("%d %d %d\\n", summary.requests, s
 
 
 class Node(Struct):
-    """A node with `readers` reader processes. For each round: requests per second, and CPU µs per request of the node and of wrk."""
+    """A node with `readers` reader processes, and its figures per round: requests per second, and CPU µs per request of the node and of
+    wrk.
+    """
 
     readers: int
     start: Start
@@ -42,7 +45,7 @@ class Node(Struct):
     client: list[float] = []
 
     def wait(self) -> None:
-        """Wait until all readers run."""
+        """Wait until all reader processes run."""
         while len(self.pids()) <= self.readers:
             time.sleep(0.1)
         time.sleep(1)
@@ -57,7 +60,7 @@ class Node(Struct):
         return found
 
     def ask(self, seconds: int, script: str) -> None:
-        """Run wrk for `seconds` at full load, and record the rate and CPU times."""
+        """Run wrk at full load for `seconds`. Record the request rate and the CPU times."""
         pids = self.pids()
         before, children = sum(map(processor_seconds, pids)), os.times()
         words = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}", "-s", script, f"http://127.0.0.1:{self.start.port}/"]

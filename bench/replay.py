@@ -1,8 +1,10 @@
 """Measures a replay: seconds, microseconds and key recoveries per transaction, and memory.
 
 Run: .venv/bin/python -m bench.replay [BLOCK_LOG] [--chain NAME] [--workers N] [--profile]
-Each mode runs in a separate process. The time excludes block 1, which creates the genesis state. The default file is the longest block
-log of the recorded cases. The reference needs 6.7 recoveries per transaction of the shared workload with every check, 1.8 without.
+
+Each mode runs in a separate process. The time excludes block 1, which creates the genesis state. The default file is the longest block log
+of the recorded cases. For the shared workload, the reference needs 6.7 key recoveries per transaction with every check, and 1.8 without
+checks.
 """
 
 import argparse
@@ -34,7 +36,7 @@ LINES = 45
 
 
 def plain(path: Path) -> Path:
-    """Return the path of an uncompressed file: the given one, or a decompressed temporary copy, so that decompression isn't measured."""
+    """Return the path of an uncompressed file. For a compressed file, write a temporary copy, so that decompression isn't measured."""
     if path.suffix != ".gz":
         return path
     copy = Path(tempfile.mkdtemp(prefix="coind-bench-")) / "block_log"
@@ -43,7 +45,7 @@ def plain(path: Path) -> Path:
 
 
 def measure(path: Path, chain: str, verify: str, workers: int) -> None:
-    """Replay in this process and print the figures. The workers' time is a separate figure."""
+    """Replay in this process, and print the figures. The time of the worker processes is a separate figure."""
     tune_collector()
     spec = load_spec(chain)
     chosen = chosen_plugins(spec)
@@ -74,7 +76,7 @@ def measure(path: Path, chain: str, verify: str, workers: int) -> None:
 
 
 def main() -> None:
-    """Measure both modes, or print a profile."""
+    """Measure the replay with and without checks, or print a profile."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--chain", default="steem-testnet")

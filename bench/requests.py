@@ -1,9 +1,10 @@
-"""Measures a running node over HTTP: requests per second, and the time of a request in key recoveries of the same run.
+"""Measures a running node over HTTP: requests per second, and the time of a request in key recoveries in the same run.
 
 Run: .venv/bin/python -m bench.requests
-It starts `bin/coind run` on the chain dev. It sends reads, then broadcasts of signed transfers: one at a time, over 16 connections, and
-in batches of 50. The client runs in this process, on the other core. Each figure has wall-clock time and the node's CPU time; the
-latter is the one to compare if the client or other programs slow the node down.
+
+It starts `bin/coind run` on the chain dev. It sends reads, then broadcasts of signed transfers: one at a time, over 16 connections, and in
+batches of 50. The client runs in this process, on the other core. The figures are wall-clock time, and the node's CPU time. If the client
+or other programs slow the node down, compare the CPU time.
 """
 
 import json
@@ -30,12 +31,13 @@ RESULT = b'{"jsonrpc":"2.0","result"'
 
 
 def exchange(node: Start, clients: Sequence[Client], bodies: list[bytes], batch: int = 1) -> tuple[float, float]:
-    """Send bodies of `batch` calls; each client waits for its reply before its next body. Return the seconds and the node's CPU seconds per
-    call.
+    """Send bodies of `batch` calls each. A client sends its next body after the reply to its previous one.
+
+    Return the seconds and the node's CPU seconds per call.
     """
     replies: list[bytes] = []
     cpu_seconds, start = processor_seconds(node.pid), time.perf_counter()
-    # One thread serves all connections. It sends the next request of a connection after its reply, while the node works on the others.
+    # One thread serves all connections. It sends a connection's next request after its reply, while the node works on the other requests.
     for number, body in enumerate(bodies):
         client = clients[number % len(clients)]
         if number >= len(clients):
@@ -50,12 +52,12 @@ def exchange(node: Start, clients: Sequence[Client], bodies: list[bytes], batch:
 
 
 def batches(bodies: Sequence[bytes], size: int) -> list[bytes]:
-    """Join bodies into batches of `size` calls."""
+    """Join single calls into batches of `size` calls."""
     return [b"[" + b",".join(bodies[start : start + size]) + b"]" for start in range(0, len(bodies), size)]
 
 
 def transfers(port: int, count: int, first: int, memo: str = "") -> Iterator[bytes]:
-    """Yield requests that broadcast signed transfers from alice to bob, each of a different amount, starting with `first`.
+    """Yield requests that broadcast signed transfers from alice to bob. Their amounts are `first`, `first` + 1, and so on.
 
     A memo costs three additional public keys, because a node checks whether it reveals one of the sender's keys.
     """
@@ -69,7 +71,7 @@ def transfers(port: int, count: int, first: int, memo: str = "") -> Iterator[byt
 
 
 def head_of(port: int) -> dict[str, Any]:
-    """Return the global properties of a node."""
+    """Return the dynamic global properties of the node at this port. They include its head block."""
     properties: dict[str, Any] = json.loads(HttpClient(port).ask(QUERY))["result"]
     return properties
 
@@ -84,7 +86,7 @@ def main() -> None:
 
 
 def measure(node: Start, recovery: float) -> None:
-    """Measure a running node."""
+    """Measure a running node, and print the figures."""
 
     def show(what: str, bodies: list[bytes], batch: int = 1, connections: int = 1) -> None:
         seconds, cpu_seconds = exchange(node, [HttpClient(node.port) for _ in range(connections)], bodies, batch)

@@ -1,9 +1,10 @@
-"""Measures replies in microseconds and key recoveries, from the complete body to the reply's bytes, with all plugins.
+"""Measures replies in microseconds and in key recoveries, with all plugins, from the complete request body to the reply's bytes.
 
 Run: .venv/bin/python -m bench.rpc [BLOCK_LOG] [--chain NAME] [--profile WORDS]
-Without a file it uses a synthetic chain that fills every reply; the relevant figures are those of a log of about ten thousand
-transactions. Each time is a median. For a file, the output includes the reference's recoveries, which include its HTTP. A reply with fewer
-rows than such a log gives is marked, without the reference's figure.
+
+Without a file, it uses a synthetic chain on which every reply has rows. The relevant figures are those of a log of about ten thousand
+transactions. Each time is a median. For a file, the output also contains the reference's time in key recoveries, which includes its HTTP.
+If a reply has fewer rows than with such a log, it is marked, and the reference's time is omitted.
 """
 
 import argparse
@@ -50,7 +51,7 @@ LINES = 40
 
 
 class Question(Struct, frozen=True):
-    """A request, the number of rows of its reply in the workload, and the reference's time in recoveries (0: not measured)."""
+    """A request, the number of rows that its reply has in the workload, and the reference's time in key recoveries (0: not measured)."""
 
     what: str
     method: str
@@ -74,10 +75,12 @@ def loaded(path: Path, chain: str) -> Chain:
 
 
 def synthetic_chain() -> Chain:
-    """Return a chain with all plugins: accounts with a post and an order each, a few votes, and blocks with transfers of one account."""
+    """Return a chain with all plugins. Each account has a post and an order. There are a few votes, and blocks with transfers of one
+    account.
+    """
     chain, sender = BenchChain(ACCOUNTS), user(0)
     chain.give_key(sender)
-    for number in range(VOTES):  # posts without votes don't trend
+    for number in range(VOTES):  # posts without votes aren't in the trending list
         chain.apply(Vote(user(number + 1), user(number), "post", 10_000))
     chain.produce()
     for block in range(BLOCKS):
@@ -88,7 +91,11 @@ def synthetic_chain() -> Chain:
 
 
 def questions(chain: Chain, busy: tuple[int, int] | None = None, longest: tuple[str, int] | None = None) -> Iterator[Question]:
-    """Yield the requests to measure. `busy` is a block and its number of transactions, `longest` an account and its history entries."""
+    """Yield the requests to measure.
+
+    `busy` is the number of a block and how many transactions it has. `longest` is the name of an account and how many history entries it
+    has.
+    """
     names = [row.name for row in chain.state.accounts.by_name]
     spread = names[:: max(len(names) // 100, 1)][:100]
     block, transactions = busy or busy_block(chain)
@@ -113,7 +120,7 @@ def questions(chain: Chain, busy: tuple[int, int] | None = None, longest: tuple[
 
 
 def busy_block(chain: Chain) -> tuple[int, int]:
-    """Return the newest block with the number of transactions nearest to 50, and that number."""
+    """Return the block whose number of transactions is nearest to 50, and that number. Among equal blocks, the newest is returned."""
     numbers = range(1, chain.state.props.head_block_number + 1)
     sizes = {number: len(block.transactions) for number in numbers if (block := chain.block_by_number(number)) is not None}
     best = min(reversed(sizes), key=lambda number: abs(sizes[number] - PLENTY_OF_TRANSACTIONS))
@@ -121,7 +128,7 @@ def busy_block(chain: Chain) -> tuple[int, int]:
 
 
 def longest_history(chain: Chain) -> tuple[str, int]:
-    """Return the account with the most history entries, and the number of those that one query returns, at most 10,000."""
+    """Return the account with the most history entries. Also return how many of them one query returns, which is at most 10,000."""
     histories = ACCOUNT_HISTORY.of(chain.state).accounts
     writers = sorted((row.name for row in chain.state.accounts.by_name), key=lambda name: -len(histories.get(name)[1]))[:WRITERS]
     sizes = {name: len(history(chain.state, name, -1, ENTRIES_MAX)) for name in writers}
@@ -130,7 +137,7 @@ def longest_history(chain: Chain) -> tuple[str, int]:
 
 
 def rows_of(reply: bytes) -> int:
-    """Return the number of rows of a reply: the length of the longest list in its result, 1 without a list."""
+    """Return the number of rows in a reply. This is the length of the longest list in its result, or 1 if there is no list."""
     result = json.loads(reply)["result"]
     inside = list(result.values()) if isinstance(result, dict) else [result]
     within = [value for each in inside if isinstance(each, dict) for value in each.values()]
@@ -138,7 +145,7 @@ def rows_of(reply: bytes) -> int:
 
 
 def answered(service: Service, body: bytes) -> bytes:
-    """Return the reply to a request that is answered without waiting. Exit if it is an error."""
+    """Return the reply to a request that is answered without waiting. If it is an error, exit."""
     reply = service.answer(body, LOCAL)
     assert isinstance(reply, bytes)
     if not reply.startswith(b'{"jsonrpc":"2.0","result":'):
@@ -158,7 +165,7 @@ def median_seconds(service: Service, body: bytes) -> float:
 
 
 def in_process(service: Service, asked: list[Question], recovery: float, is_compared: bool) -> None:
-    """Print the time of each reply."""
+    """Print the time of the reply to each request."""
     for question in asked:
         reply = answered(service, question.body)
         seconds = median_seconds(service, question.body)
@@ -167,7 +174,7 @@ def in_process(service: Service, asked: list[Question], recovery: float, is_comp
 
 
 def figure_note(question: Question, rows: int, is_compared: bool) -> str:
-    """Return the text after a figure: a marker for an incomplete reply, else the reference's figure."""
+    """Return the text after a figure: a marker if the reply is incomplete, otherwise the reference's figure."""
     if rows < question.rows:
         return f"ONLY {rows:,} OF {question.rows:,} ROWS"
     return f"reference {question.reference:5}" if question.reference and is_compared else ""
@@ -184,7 +191,7 @@ def profiled(service: Service, asked: list[Question], words: str) -> None:
 
 
 def main() -> None:
-    """Load a chain, and measure everything."""
+    """Load a chain, and measure all replies."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--chain", default="steem-testnet")

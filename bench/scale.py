@@ -1,10 +1,12 @@
 """Compares a large chain with a small one: memory, blocks, operations and calls at 10^6 accounts, posts and blocks, with all plugins.
 
 Run: .venv/bin/python -m bench.scale [--accounts N] [--posts N] [--blocks N]
-Accounts are inserted into the tables directly. Blocks of 50 posts follow, every tenth post with a vote, then empty blocks, which pay the
-posts, and finally blocks of 50 transfers. All blocks go to a block log in a temporary folder, as with `--data`. Each size runs in a
-separate process, the small one first, so that its memory can be measured. Times are medians of CPU time, as multiples of those at 10^4.
-The first call of a kind, which can include sorting, has a separate figure. Targets: factors of at most 2, and 2.5 GB.
+
+Accounts are inserted into the tables directly. Then blocks are pushed: first blocks of 50 posts, in which every tenth post has a vote, then
+empty blocks, during which the posts are paid out, and finally blocks of 50 transfers. All blocks go to a block log in a temporary folder,
+as with `--data`. Each size runs in a separate process, the small one first, so that its memory can be measured. Times are medians of CPU
+time, as multiples of those at 10^4. The first call of a kind, which can include sorting, has a separate figure. Targets: factors of at most
+2, and 2.5 GB of memory.
 """
 
 import argparse
@@ -39,7 +41,7 @@ from state.protocol.transaction import SignedBlock, merkle_root
 from state.protocol.values.asset import COIN, SBD, Asset
 
 SMALL, LARGE = 10_000, 1_000_000
-IN_BLOCK, BUSY_BLOCKS, VOTED = 50, 200, 10  # operations per block; blocks of transfers at the end; one of 10 posts has a vote
+IN_BLOCK, BUSY_BLOCKS, VOTED = 50, 200, 10  # operations per block, blocks of transfers, posts per vote
 TIMED_BLOCKS = 300
 CALLS = 100
 SENDER = user(0)
@@ -54,13 +56,13 @@ def memory() -> int:
 
 
 def say(line: str) -> None:
-    """Print a progress line."""
+    """Print a line about the progress."""
     sys.stderr.write(line + "\n")
     sys.stderr.flush()
 
 
 class ScaleChain(BenchChain):
-    """A chain with a block log. Its posts are in blocks."""
+    """A chain that stores its blocks in a block log. Its posts are made by blocks."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -70,7 +72,7 @@ class ScaleChain(BenchChain):
         self.produce(NOW)
 
     def push(self, *operations: Operation) -> None:
-        """Push a block of operations, each in a separate transaction, without signatures."""
+        """Push a block in which each operation is in a separate, unsigned transaction."""
         self.push_block(self.block(*operations), TRUSTED)
 
     def block(self, *operations: Operation) -> SignedBlock:
@@ -106,7 +108,7 @@ def median_of(work: Callable[[int], object], calls: int) -> float:
 
 
 def operations(chain: ScaleChain, accounts: int, posts: int) -> dict[str, float]:
-    """Return the time of a block and of each kind of operation."""
+    """Return the time of a block, and the time of each kind of operation."""
     step, first = max(accounts // CALLS, 1), max(posts - accounts, 0)
     state, newest = chain.state, min(posts, accounts)
 
@@ -142,7 +144,7 @@ def operations(chain: ScaleChain, accounts: int, posts: int) -> dict[str, float]
 
 
 def asked_of(chain: Chain) -> Iterator[Question]:
-    """Yield the calls to measure: those of bench.rpc, then the ranked lists."""
+    """Yield the calls to measure. These are the calls of bench.rpc, followed by the ranked lists."""
     head = chain.state.props.last_irreversible_block_num
     blocks = ((number, chain.block_by_number(number)) for number in range(head, 0, -1))
     number = next(number for number, block in blocks if block is not None and len(block.transactions) == IN_BLOCK)
@@ -157,7 +159,7 @@ def asked_of(chain: Chain) -> Iterator[Question]:
 
 
 def calls(chain: Chain) -> Iterator[tuple[str, float]]:
-    """Yield the name and seconds of each kind of call, and of its first call."""
+    """Yield the name and seconds of each kind of call. The first call of each kind is a separate entry."""
     service = new_service(chain, Processor(chain), DevChain(chain, ChainClock()), tuple(PLUGINS))
     freeze_loaded_objects()
     collect_in_portions()

@@ -1,8 +1,9 @@
-"""Measures snapshots: the time to save, the node's pause for the fork, and the time to load, with all plugins.
+"""Measures snapshots with all plugins: the time to save, how long the node pauses for the fork, and the time to load.
 
 Run: .venv/bin/python -m bench.snapshot [SIZE ...]
-The largest size has 10^5 accounts and posts. Accounts are inserted into the tables directly, posts by operations. Times are wall-clock
-time, for saving and loading also CPU time.
+
+The largest size has 10^5 accounts and posts. Accounts are inserted into the tables directly, and posts are made by operations. Times are
+wall-clock time. For saving and loading, the CPU time is also given.
 """
 
 import gc
@@ -29,12 +30,12 @@ SIZES = (1_000, 100_000)
 
 
 class PostsChain(BenchChain):
-    """A chain with `size` accounts, each with three different keys and a post."""
+    """A chain with `size` accounts. Each has three different keys and a post."""
 
     KEYS = 3
 
     def add_content(self, size: int) -> None:
-        """Apply the posts, as part of the head block."""
+        """Apply one post of each account, as part of the head block."""
         body = "Some words of a post, again and again. " * 20
         for i in range(size):
             self.apply(Comment("", f"topic-{i % 50}", user(i), "post", f"Title {i}", f"{i}: {body}", METADATA))
@@ -60,7 +61,7 @@ def measure(size: int) -> None:
 
 
 async def in_child(chain: Chain, folder: Path) -> None:
-    """Print the duration of the fork, and the time that the child takes to save."""
+    """Print how long the fork takes, and how long the child process takes to save."""
     begun = time.perf_counter()
     child = ForkedChild(lambda: save(chain, folder, SystemDisk()))
     await child.wait()

@@ -1,9 +1,10 @@
-"""Measures the time from the command to the first reply, and the node's CPU time.
+"""Measures the time from the command to the node's first reply, and the node's CPU time until then.
 
 Run: .venv/bin/python -m bench.start [ROUNDS] [--module]
-Each round starts `bin/coind run` on a free port and polls the head of the chain until the first reply: with the chain in memory, with an
-empty data folder, and with 21 witnesses. `--module` skips the launcher (python -m node).
-Targets: at most 0.5 s, and 1 s with 21 witnesses.
+
+Each round starts `bin/coind run` on a free port, and requests the head of the chain until the first reply. It does so with the chain in
+memory, with an empty data folder, and with 21 witnesses. `--module` skips the launcher (python -m node). Targets: at most 0.5 s, and 1 s
+with 21 witnesses.
 """
 
 import argparse
@@ -33,7 +34,7 @@ REQUEST = b"POST / HTTP/1.1\r\nHost: node\r\nConnection: close\r\nContent-Length
 
 
 class Start(Struct, frozen=True):
-    """A started node: its process and port, wall-clock and CPU seconds until its first reply, and the head block number in it."""
+    """A started node: its process and port, the wall-clock and CPU seconds until its first reply, and the head block number in it."""
 
     pid: int
     port: int
@@ -43,7 +44,7 @@ class Start(Struct, frozen=True):
 
 
 def free_port() -> int:
-    """Return a free port."""
+    """Return a free TCP port."""
     with socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         return int(chosen.getsockname()[1])
@@ -68,7 +69,7 @@ def processor_seconds(pid: int) -> float:
 
 @contextmanager
 def started(options: Sequence[str] = (), command: Sequence[str] = LAUNCHER) -> Iterator[Start]:
-    """Run a node on a free port, and yield it once it replies."""
+    """Run a node on a free port. Yield it after its first reply."""
     port = free_port()
     words = [*command, "run", "--http", f"127.0.0.1:{port}", *options]
     environment, begun = {**os.environ, "PYTHONPATH": str(ROOT)}, time.perf_counter()

@@ -1,6 +1,6 @@
 """Measures the block log: appending with each sync policy, a fork switch, and opening a log of many blocks.
 
-Run: .venv/bin/python -m bench.storage [--blocks 100000] [--folder DIR]         (DIR: on the disk to measure)
+Run: .venv/bin/python -m bench.storage [--blocks 100000] [--folder DIR]         (DIR: a folder on the disk to measure)
 """
 
 import argparse
@@ -17,11 +17,11 @@ from node.storage.sync_policy import sync_policy
 from state.protocol.transaction import SignedBlock, Wire
 from tests.helpers.nodes import dev_chain, empty_blocks
 
-PUSHED = 200  # blocks pushed one after another, each after the reply to the previous one
+PUSHED = 200  # number of blocks that are pushed one after another, each after the reply to the previous one
 
 
 def pushing(folder: Path, blocks: list[SignedBlock], policy: str) -> float:
-    """Return the milliseconds from pushing a block to its reply."""
+    """Return the milliseconds from pushing a block until the reply."""
 
     async def main() -> float:
         chain = dev_chain()
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def growing(folder: Path, wire: Wire, blocks: list[SignedBlock], count: int) -> None:
-    """Measure appending `count` blocks without syncs, one fork switch, and opening the log."""
+    """Append `count` blocks without syncs, do one fork switch, and open the log. Measure each."""
     log = BlockLog(folder, wire)
     begin = time.perf_counter()
     for number in range(1, count + 1):

@@ -1,4 +1,4 @@
-"""Measures the store: CPU microseconds per call, and multiples of one key recovery of the same run.
+"""Measures the store. Each figure is in CPU microseconds per call, and in multiples of a key recovery in the same run.
 
 Run: .venv/bin/python -m bench.store [rows ...]         (default: 100000 1000000)
 """
@@ -30,7 +30,7 @@ class Account(Row):
 
 
 class Accounts(Table[Account]):
-    """The table for which the targets are set: one Unique, two Ordered indices."""
+    """The table for which the targets are set. It has one Unique and two Ordered indices."""
 
     by_name = Unique("name")
     by_proxy = Ordered("proxy", "name")
@@ -47,7 +47,7 @@ class Scores(Table[Score]):
 
 
 class Report:
-    """Prints one line per figure. The time of a key recovery, the unit, is measured when the report is created."""
+    """Prints one line per figure. Creating a report measures the unit, which is the time of a key recovery."""
 
     def __init__(self, title: str) -> None:
         self.recovery = recovery_seconds() * 1e6
@@ -59,7 +59,7 @@ class Report:
 
 @contextmanager
 def quiet_collector() -> Iterator[None]:
-    """Disable garbage collection, and exempt loaded objects from it."""
+    """Context manager that disables garbage collection, and exempts the existing objects from it."""
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -71,7 +71,10 @@ def quiet_collector() -> Iterator[None]:
 
 
 def best(call: Callable[[Any], object], arguments: list[Any], reset: Callable[[], object] | None = None) -> float:
-    """Return the microseconds per call in the best of ROUNDS rounds over all arguments. `reset` runs untimed after each round."""
+    """Return the microseconds per call. Each of ROUNDS rounds calls it with every argument, and the best round counts.
+
+    `reset` runs after each round and isn't measured.
+    """
     seconds = float("inf")
     for _ in range(ROUNDS):
         start = time.process_time()
@@ -84,7 +87,7 @@ def best(call: Callable[[Any], object], arguments: list[Any], reset: Callable[[]
 
 
 def empty_seconds(arguments: list[Any]) -> float:
-    """Return the seconds that the loop of `best` takes without its call."""
+    """Return the seconds that the loop in `best` takes without calling anything."""
     start = time.process_time()
     for _ in arguments:
         pass
@@ -92,7 +95,7 @@ def empty_seconds(arguments: list[Any]) -> float:
 
 
 def with_undo(report: Report, journal: Journal, label: str, call: Callable[[Any], object], arguments: list[Any]) -> None:
-    """Measure a write and its undo."""
+    """Measure a write, and undoing it."""
     position = journal.position()
     undone: list[float] = []
 
@@ -106,7 +109,7 @@ def with_undo(report: Report, journal: Journal, label: str, call: Callable[[Any]
 
 
 def filled(journal: Journal, size: int, random: Random) -> Accounts:
-    """Return a table of accounts with random names and votes, committed in the journal."""
+    """Return a table of accounts with random names and votes, whose rows are committed in the journal."""
     accounts = Accounts(journal)
     for n in range(size):
         name = f"user{random.randrange(10**9)}-{n}"
@@ -116,7 +119,7 @@ def filled(journal: Journal, size: int, random: Random) -> Accounts:
 
 
 def bench_writes(report: Report, accounts: Accounts, journal: Journal, random: Random) -> None:
-    """Insert, modify and remove random rows, so that memory is as cold as in a node."""
+    """Insert, modify and remove rows in random order, so that memory accesses miss the CPU cache as often as in a node."""
     rows = random.sample(list(accounts), CALLS)
     modify, votes = accounts.modify, {row.id: random.randrange(10**12) for row in rows}
     # Each row object is inserted once per round, and removed by the undo.
@@ -132,7 +135,7 @@ def bench_writes(report: Report, accounts: Accounts, journal: Journal, random: R
 
 
 def bench_reads(report: Report, accounts: Accounts, random: Random) -> None:
-    """Measure reads by key, of the first row, and of pages of an index."""
+    """Measure reads by key, reads of the first row, and reads of a page of an index."""
     rows = random.sample(list(accounts), CALLS)
     get, by_votes, by_proxy = accounts.by_name.get, accounts.by_votes, accounts.by_proxy
     report.line("get by name, random rows", best(get, [row.name for row in rows]))
@@ -145,7 +148,7 @@ def bench_reads(report: Report, accounts: Accounts, random: Random) -> None:
 
 
 def bench_lists(report: Report, journal: Journal, keys: int) -> None:
-    """Measure append lists, one per row."""
+    """Measure append lists, of which each row has one."""
     lists: AppendLists[int, int] = AppendLists(journal)
     for key in range(keys):
         lists.append(key, key)
@@ -155,7 +158,7 @@ def bench_lists(report: Report, journal: Journal, keys: int) -> None:
 
 
 def bench_journal(report: Report, journal: Journal) -> None:
-    """Measure an empty session, which every transaction and operation opens."""
+    """Measure an empty undo session. Every transaction and operation opens one."""
 
     def session(_: object) -> None:
         with journal.session():
@@ -165,7 +168,7 @@ def bench_journal(report: Report, journal: Journal) -> None:
 
 
 def bench_lazy(report: Report, size: int, random: Random) -> None:
-    """Measure a read of a lazy index after a share of its rows has changed. The result determines REBUILD_SHARE."""
+    """Measure a read of a lazy index after a part of its rows has changed. REBUILD_SHARE is chosen from the result."""
     journal = Journal()
     scores = Scores(journal)
     for _ in range(size):

@@ -1,8 +1,9 @@
-"""Measures a suite of 50 tests, each on a fresh chain and with 3 signed broadcasts: with the pytest plugin, in one process, and with beem.
+"""Measures a suite of 50 tests with the pytest plugin, in one process, and with beem. Each test has a fresh chain and 3 signed broadcasts.
 
 Run: .venv/bin/python -m bench.suite [--coind COMMAND]
-Targets: 3 s for the whole pytest run, including the start of the node, when the node signs. In one process, 50 ms for a start and 0.3 s
-for 1,000 empty blocks. beem is measured if `bin/test clients beem` has installed it.
+
+Target if the node signs: 3 s for the whole pytest run, including the start of the node. Targets in one process: 50 ms for a start, and 0.3
+s for 1,000 empty blocks. beem is measured if `bin/test clients beem` has installed it.
 """
 
 import argparse
@@ -37,19 +38,19 @@ def test_transfers(coin_chain, n):
 
 
 def seconds(work: Callable[[], object]) -> tuple[float, float]:
-    """Return the wall-clock time and this process's CPU time of a call."""
+    """Return the wall-clock seconds and this process's CPU seconds of a call."""
     begun, computed = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - begun, time.process_time() - computed
 
 
 def with_pytest(command: str, package: str) -> tuple[float, float]:
-    """Run the suite like a user's project. Return the seconds of the whole run, and the CPU seconds including those of the node."""
+    """Run the suite in the same way as a user's project. Return the seconds of the whole run, and the CPU seconds including the node's."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_suite.py").write_text(SUITE, encoding="utf-8")
         Path(folder, "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
         words = [sys.executable, "-m", "pytest", "-q", "-p", "coind.pytest_plugin", "-p", "no:cacheprovider", "--coind", command]
-        # In an environment that has pytest and only this plugin.
+        # Runs in an environment that has pytest and, of its plugins, only this one.
         environment = {**os.environ, "PYTHONPATH": package, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         ran = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -60,7 +61,7 @@ def with_pytest(command: str, package: str) -> tuple[float, float]:
 
 
 def in_process() -> None:
-    """Print the time of the same suite without a node, and the start time of chains."""
+    """Print the time of the same suite without a node, and the time to start a chain."""
     from node.app.local_chain import LocalChain
 
     starts = [seconds(LocalChain) for _ in range(STARTS)]
@@ -87,7 +88,7 @@ def with_beem(command: str) -> None:
     if not BEEM.exists():
         print("beem: not measured, because it isn't installed. Install it with bin/test clients beem.")
         return
-    from bench.start import started  # not at the top, because beem's environment lacks its libraries
+    from bench.start import started  # not imported at the top, because beem's environment lacks the libraries it needs
 
     with started(["--blocks", "instant"], [command]) as node:
         words = [str(BEEM), "-P", "-m", "bench.suite", "--beem-at", f"http://127.0.0.1:{node.port}"]
@@ -96,7 +97,7 @@ def with_beem(command: str) -> None:
 
 
 def beem_session(url: str) -> None:
-    """Run the tests with beem, in its separate environment, and print the time."""
+    """Run the tests with beem, in beem's own environment, and print the time."""
     from tests.clients.beem.session import connect, key
 
     def ask(method: str, params: Any) -> Any:

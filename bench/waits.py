@@ -1,11 +1,12 @@
-"""Measures a client's wait for a small reply during expensive work in the node, on a chain of many posts.
+"""Measures how long a client waits for a small reply while the node does expensive work, on a chain of many posts.
 
 Run: .venv/bin/python -m bench.waits [POSTS] [--only WORDS] [--ahead]
-Each line is measured in a forked copy of one chain, so that every call is a first call. During the work, one client requests a small reply
-every 5 ms in the node's event loop, without sockets. Times are CPU time, because wall-clock time is unreliable on a busy machine.
 
-`total`: the time of the whole work. `longest`: the longest loop iteration, which is the longest wait of another client. `again`: the time
-of a second call. Targets: no iteration above 100 ms, and no first call above 50 ms.
+Each line is measured in a forked copy of the same chain, so that every call is a first call. During the work, one client requests a small
+reply every 5 ms in the node's event loop, without sockets. Times are CPU time, because wall-clock time is unreliable on a busy machine.
+
+`total` is the time of the complete work. `longest` is the longest loop iteration, which is the longest time that another client waits.
+`again` is the time of a second call. Targets: no iteration above 100 ms, and no first call above 50 ms.
 """
 
 import argparse
@@ -62,7 +63,7 @@ Work = Callable[["Node"], Awaitable[Any]]
 
 
 class Node(Struct, eq=False):
-    """The parts of a node around one chain."""
+    """One chain, with the parts of a node that the measurements need."""
 
     chain: BenchChain
     processor: Processor
@@ -77,7 +78,7 @@ class Node(Struct, eq=False):
 
 
 class Figure(Struct):
-    """CPU milliseconds of a task, in total and in its longest loop iteration. `size` is the size of its reply in bytes."""
+    """CPU milliseconds of a task: in total, and in its longest loop iteration. `size` is the size of its reply in bytes."""
 
     total: float
     longest: float
@@ -90,7 +91,7 @@ def request(method: str, params: Any) -> bytes:
 
 
 def listed(name: str, start: Any, order: str) -> tuple[str, Any]:
-    """Return a call of a list method with the largest limit."""
+    """Return a call of a list method that requests the largest allowed number of entries."""
     return f"database_api.{name}", {"start": start, "limit": 1000, "order": order}
 
 
@@ -166,7 +167,7 @@ ENVELOPE = b'{"jsonrpc":"2.0","id":1,"method":"database_api.find_accounts","para
 
 
 def bodies() -> Iterator[tuple[str, bytes]]:
-    """Yield the names and contents of large, adversarial bodies, as clients without local rights can send."""
+    """Yield the names and contents of large, adversarial bodies that clients without local rights can send."""
 
     def call_with(params: bytes) -> bytes:
         return ENVELOPE + b'{"accounts":' + params + b"}}"
@@ -196,7 +197,7 @@ def bodies() -> Iterator[tuple[str, bytes]]:
 
 
 def block(node: Node) -> bytes:
-    """Return a call with a block of nearly 2 MB of transfers that doesn't link to the chain."""
+    """Return a call that pushes a block of nearly 2 MB of transfers. The block doesn't link to the chain."""
     transfer = {"from": "user-000000", "to": "user-000001", "amount": {"amount": "1", "precision": 3, "nai": "@@000000021"}, "memo": ""}
     trx = {
         "ref_block_num": 1,
@@ -219,7 +220,7 @@ def block(node: Node) -> bytes:
 
 
 def filled(posts: int) -> Node:
-    """Return a node of a chain with `posts` accounts, posts and orders. A tenth of the posts have a vote."""
+    """Return a node whose chain has `posts` accounts, posts and orders. A tenth of the posts have a vote."""
     chain = BenchChain(posts)
     for i in range(0, posts, 10):
         chain.apply(Vote(user((i + 1) % posts), user(i), "post", 10_000))
@@ -234,7 +235,7 @@ def filled(posts: int) -> Node:
 
 
 async def measured(node: Node, work: Work) -> Figure:
-    """Run a task while another client requests small replies, and return its figure."""
+    """Run a task while another client requests small replies. Return the task's figure."""
     loop = EventLoopMonitor()
     figure = Figure(0.0, 0.0)
     async with trio.open_nursery() as nursery:
@@ -247,7 +248,7 @@ async def measured(node: Node, work: Work) -> Figure:
         reply = await work(node)
         figure.size = len(reply) if isinstance(reply, bytes) else 0
         del reply
-        # Include the loop iteration in which the work ended.
+        # The loop iteration in which the work ended counts, too.
         await trio.sleep(2 * ASKED_EVERY_SECONDS)
         figure.total, figure.longest = (time.thread_time() - begun) * 1000, loop.longest()[1] * 1000
         nursery.cancel_scope.cancel()
@@ -255,7 +256,7 @@ async def measured(node: Node, work: Work) -> Figure:
 
 
 async def ask_on(node: Node) -> None:
-    """Request a small reply every ASKED_EVERY_SECONDS."""
+    """Request a small reply every ASKED_EVERY_SECONDS until cancelled."""
     while True:
         await node.ask(SMALL)
         await trio.sleep(ASKED_EVERY_SECONDS)
@@ -281,7 +282,7 @@ def in_a_copy(node: Node, *works: Work) -> list[Figure]:
 
 
 def ask_for(body: bytes) -> Work:
-    """Return the task of answering a request."""
+    """Return a task that answers a request."""
     return lambda node: node.ask(body)
 
 
@@ -317,10 +318,10 @@ def events(node: Node, words: str) -> bool:
 
 
 def event_works() -> list[dict[str, Work]]:
-    """Return tasks, keyed by name. Those in one dict run one after another in the same copy of the node.
+    """Return tasks by name. The tasks in one dict run one after another in the same copy of the node.
 
-    The first task that touches the whole state pays for the copy-on-write of its pages, so there are two snapshots. Tasks whose names begin
-    with PREPARED only prepare the next one.
+    The first task that touches the whole state pays for copying its memory pages (copy-on-write). There are therefore two snapshots. Tasks
+    whose names begin with PREPARED only prepare the next task.
     """
     ahead: Work = lambda copy: warm_up(copy.chain.state)  # noqa: E731
     folder = Path(tempfile.gettempdir()) / "coind-bench-waits"
@@ -361,23 +362,23 @@ BRANCH, TRANSFERS = 20, 20
 
 
 def in_turn(do: Callable[[Node], Any]) -> Work:
-    """Return the task of running a function as a job of the processor."""
+    """Return a task that runs a function as a job of the processor."""
     return lambda copy: copy.processor.in_turn(lambda: do(copy))
 
 
 def dev_call(name: str, params: dict[str, Any]) -> Work:
-    """Return the task of a `dev_api` call."""
+    """Return a task that does a `dev_api` call."""
     return ask_for(request(f"dev_api.{name}", params))
 
 
 def pay_out(node: Node, seconds: int = WEEK) -> None:
-    """Move the time forward and make a block, which does all work due by then. After a week, all posts are paid out."""
+    """Move the time forward and make a block, which does all work that is due by then. After a week, all posts are paid out."""
     node.devchain.set_next_block_time(node.chain.state.head_time + seconds)
     node.devchain.make_block()
 
 
 def postpone_payouts(node: Node, count: int) -> None:
-    """Postpone all payouts by a week except `count`, and move to a minute before these are due, so that all other due work is done."""
+    """Postpone all but `count` payouts by a week. Then advance to a minute before those payouts, so that all other due work is done."""
     state = node.chain.state
     due = state.head_time + WEEK
     for i, row in enumerate(state.comments):
@@ -387,7 +388,7 @@ def postpone_payouts(node: Node, count: int) -> None:
 
 
 async def save_snapshot(node: Node, folder: Path) -> None:
-    """Save a snapshot as a node does."""
+    """Save a snapshot in the same way as a node."""
     await ForkedChild(lambda: save(node.chain, folder, SystemDisk())).wait()
 
 
@@ -397,7 +398,7 @@ def transfers(node: Node, size: int = 1) -> SignedTransaction:
 
 
 def fork(node: Node) -> None:
-    """Create two branches from the same block. The chain contains all blocks except the last one of the longer branch."""
+    """Create two branches from the same block. Push all their blocks except the last one of the longer branch."""
     chain, state = node.chain, node.chain.state
 
     def grow(blocks: int, slot: int) -> list[SignedBlock]:
@@ -421,7 +422,7 @@ def fork(node: Node) -> None:
 
 
 def switch(node: Node) -> None:
-    """Push the block that makes the other branch the main branch."""
+    """Push the missing block, which makes the longer branch the main branch."""
     assert node.coming is not None, "fork has made it"
     switched = node.chain.push_block(node.coming, TRUSTED)
     assert switched, "the other branch is longer"
@@ -451,14 +452,14 @@ async def notify_subscribers(node: Node, count: int) -> None:
 
 
 async def scrape(node: Node) -> bytes:
-    """Return the page /metrics."""
+    """Return the text of the page /metrics."""
     counters = Counters(node.chain, node.devchain.clock)
     page = Metrics(Parts(chain=node.chain, clock=node.devchain.clock, counters=counters, processor=node.processor, ending=str))()
     return page.body
 
 
 def refused_batch(node: Node) -> bytes:
-    """Return a batch of transactions with invalid signatures, each of which is refused and explained."""
+    """Return a batch of transactions with invalid signatures. Each of them is refused and explained."""
     calls = []
     for i in range(2000):
         given = node.chain.state.wire.transaction_to_json(transfers(node)) | {"signatures": ["1f" + f"{i:04x}" * 32]}
@@ -482,7 +483,7 @@ def show(what: str, figures: list[Figure]) -> bool:
 
 
 def main() -> int:
-    """Build the chain and measure. Return 1 if a wait is too long."""
+    """Build the chain, and run the measurements. Return 1 if a wait is too long."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("posts", nargs="?", type=int, default=POSTS)
     parser.add_argument("--only", default="", help="measure only works with these words in their names")

@@ -1,8 +1,8 @@
 """Checks that a tag can become a release: `python3 -m bin.release TAG [--notes FILE]`.
 
-The tag must match the version in node/version.py, CHANGELOG.md must have a section for it and nothing under "Unreleased", nothing can be
-uncommitted, and an existing tag must be on this commit. `--notes` writes the text of the section for the release's page.
-It uses only the standard library, since it runs before anything is installed.
+The tag must match the version in node/version.py. CHANGELOG.md must have a section for this version, and nothing under "Unreleased". There
+must be no uncommitted changes. If the tag already exists, it must be on this commit. `--notes` writes the text of the section to a file,
+for the release's page. The program uses only the standard library, since it runs before anything is installed.
 """
 
 import argparse
@@ -18,13 +18,15 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def section(changelog: str, name: str) -> str:
-    """Return the text of a version's section, "" for none. Its heading can have a date after the version."""
+    """Return the text of a version's section in the changelog, or "" if there is none. The section's heading can have a date after the
+    version.
+    """
     found = re.search(rf"^## {re.escape(name)}(?: [^\n]*)?\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
     return found[1].strip() if found else ""
 
 
 def problems(tag: str, root: Path, version: str) -> Iterator[str]:
-    """Yield the problems that prevent a release of the checkout `root`, each with its fix."""
+    """Yield the problems that prevent a release of the checkout `root`. Each text also says how to fix the problem."""
     if tag != f"v{version}":
         yield f"the tag is {tag}, but node/version.py has {version}: the tag must be v{version}"
     changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -40,12 +42,12 @@ def problems(tag: str, root: Path, version: str) -> Iterator[str]:
 
 
 def git(root: Path, *arguments: str) -> str:
-    """Return the output of git, "" if it fails."""
+    """Return the output of git, or "" if it fails."""
     return subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True, check=False).stdout.rstrip()
 
 
 def main(arguments: list[str], root: Path = ROOT, version: str = VERSION) -> int:
-    """Print the problems, or write the notes. Return the exit status, 0 if the tag can become a release."""
+    """Print the problems. If there are none, write the notes. Return the exit status, which is 0 if the tag can become a release."""
     parser = argparse.ArgumentParser(prog="python3 -m bin.release", description="Check that a tag can become a release.")
     parser.add_argument("tag", help="the tag of the release: v and the version")
     parser.add_argument("--notes", type=Path, metavar="FILE", help="write the section of the changelog here")

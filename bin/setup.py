@@ -18,25 +18,25 @@ LOCKS = ROOT / "bin" / "lock"
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOCK = VENV / "setup.lock"
-# Exists while pip runs. After a killed pip, .venv is not trusted.
+# This file exists while pip runs. If pip was killed, the file remains, and .venv is not trusted.
 UNFINISHED = VENV / "unfinished"
-# Inside lib, so that a .venv without its packages has no notes, either.
+# This folder is inside lib, so that a .venv that has lost its packages has no notes, either.
 NOTES = VENV / "lib" / "coind"
 MADE_FOR = NOTES / "made-for"
 
-# The lock files that a profile's lock file includes. Profiles not listed here are extras of `bin/coind install`.
+# For each profile, the other lock files that its lock file includes. Profiles not listed here are extras of `bin/coind install`.
 INCLUDES = {"run": (), "test": ("run", "data", "nats"), "fuzz": ("run", "data", "nats", "test")}
 
-# Environment variables that would make pip install elsewhere.
+# Environment variables that would make pip install the packages elsewhere.
 MISLEADING = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER")
 
 
 class SetupError(Exception):
-    """A failure of the setup, with its reason."""
+    """Raised if the setup fails. The message is the reason."""
 
 
 def set_up(profile: str) -> None:
-    """Ensure that .venv contains the packages of a profile, under a lock. If it does already, this only reads two files."""
+    """Ensure, under a lock, that .venv contains the packages of a profile. If it contains them already, this only reads two files."""
     pins = (LOCKS / f"{profile}.txt").read_bytes()
     with locked() as lock:
         if not is_usable():
@@ -49,7 +49,7 @@ def set_up(profile: str) -> None:
 
 
 def install(profile: str, pins: bytes, lock: int) -> None:
-    """Install the packages of a profile. The notes are removed first, so that an interruption leaves no wrong note."""
+    """Install the packages of a profile. The notes are removed first, so that no wrong note remains if the installation is interrupted."""
     remove_notes()
     say(f"installing {pins.count(b'==') - pins.count(b' == ')} packages into .venv, this once")
     started = time.monotonic()
@@ -63,7 +63,7 @@ def install(profile: str, pins: bytes, lock: int) -> None:
 
 
 def is_usable() -> bool:
-    """Whether .venv is complete, was made at this path, and its Python still exists, is new enough and has pip."""
+    """Whether .venv is complete and was made at this path, and its Python still exists, is new enough and has pip."""
     if UNFINISHED.exists():
         return False
     try:
@@ -75,7 +75,7 @@ def is_usable() -> bool:
 
 
 def is_installed(profile: str, pins: bytes) -> bool:
-    """Whether this lock file was the last one installed for a profile."""
+    """Whether the last installation of a profile used this lock file."""
     try:
         return (NOTES / f"{profile}.txt").read_bytes() == pins
     except OSError:
@@ -83,7 +83,7 @@ def is_installed(profile: str, pins: bytes) -> bool:
 
 
 def record_installation(profile: str) -> None:
-    """Store the checkout of .venv and the installed lock files."""
+    """Record the checkout to which .venv belongs, and store the lock files that are installed."""
     NOTES.mkdir(parents=True, exist_ok=True)
     replace(MADE_FOR, os.fsencode(ROOT) + b"\n")
     for included in (*INCLUDES.get(profile, ("run",)), profile):
@@ -98,12 +98,12 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def remove_notes() -> None:
-    """Remove all notes, so that the next start checks everything again."""
+    """Remove all notes. The next start then checks everything again."""
     shutil.rmtree(NOTES, ignore_errors=True)
 
 
 def clear() -> None:
-    """Empty .venv, except for the lock, for which other processes can be waiting."""
+    """Delete everything in .venv except the lock, for which other processes can be waiting."""
     remove_notes()
     for entry in VENV.iterdir():
         if entry.is_dir() and not entry.is_symlink():
@@ -114,9 +114,9 @@ def clear() -> None:
 
 @contextmanager
 def locked() -> Iterator[int]:
-    """Wait for the lock of .venv and hold it. Yields its file descriptor."""
+    """Context manager that waits for the lock of .venv, and holds it. Yields the lock's file descriptor."""
     if VENV.is_symlink():
-        VENV.unlink()  # The target of the link belongs to another checkout.
+        VENV.unlink()  # The link points to another checkout's .venv.
     VENV.mkdir(exist_ok=True)
     with LOCK.open("ab") as file:
         try:
@@ -128,9 +128,9 @@ def locked() -> Iterator[int]:
 
 
 def run(command: list[str], lock: int) -> int:
-    """Run a command with its output on stderr. Return its exit status, negative after a signal.
+    """Run a command, with its output on stderr. Return its exit status, which is negative if a signal ended it.
 
-    The command inherits the lock, so that it stays locked while the command runs on after this process was killed.
+    The command inherits the lock. If this process is killed while the command runs, the lock therefore stays held.
     """
     environment = {name: value for name, value in os.environ.items() if name not in MISLEADING}
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=environment, pass_fds=[lock], check=False).returncode
@@ -143,7 +143,7 @@ def require_success(name: str, status: int) -> None:
 
 
 def succeeds(command: list[str]) -> bool:
-    """Whether a command starts and succeeds."""
+    """Whether a command can be started and exits with status 0."""
     try:
         return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
     except OSError:

@@ -1,1 +1,1 @@
-"""Generated parts of docs/: `.venv/bin/python -m bin.docs` writes them from declarations."""
+"""Generates parts of docs/ from declarations: `.venv/bin/python -m bin.docs`."""

@@ -1,4 +1,4 @@
-"""Pages of docs/api: all RPC methods, records and operations, from their declarations."""
+"""Generates the pages of docs/api, which describe all RPC methods, records and operations, from their declarations."""
 
 from pathlib import Path
 
@@ -15,12 +15,12 @@ CHAIN = "dev"
 
 
 def page_texts() -> Pages:
-    """Return the text of every page by its file name."""
+    """Return the text of every page, keyed by file name."""
     return pages(document(METHODS.values(), Wire(load_spec(CHAIN))))
 
 
 def write() -> None:
-    """Write all pages, and remove obsolete ones."""
+    """Write all pages. Remove files that are no longer generated."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     texts = page_texts()
     for path in FOLDER.glob("*.md"):

@@ -1,4 +1,4 @@
-"""Tables in Markdown, and the contents of their cells."""
+"""Formats Markdown tables and the contents of their cells."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def code(text: str) -> str:
-    """Return a string as code, "" for an empty string."""
+    """Return a string as inline code. Return "" for an empty string."""
     return f"`{text}`" if text else ""
 
 
@@ -31,7 +31,7 @@ def kind_text(hint: Any) -> str:
 
 
 def default_text(value: Any) -> str:
-    """Return the text of a default, "" for one that means an omitted value."""
+    """Return the text for a default. Return "" for a default which means that the value is omitted."""
     if value in (None, (), "") or value is False:
         return ""
     return code("true" if value is True else str(value))

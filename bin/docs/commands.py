@@ -1,4 +1,4 @@
-"""Commands of `coind` with their arguments and options, from the same declarations as the help."""
+"""Generates the page of the commands of `coind`. It uses the same declarations as the help texts."""
 
 from collections.abc import Iterator
 
@@ -8,13 +8,13 @@ from bin.docs.cells import code, default_text, kind_text, table
 from node.cli.app import app
 from node.cli.option_sources import FORBIDDEN, names, names_of
 
-# `run` and `replay` have their own pages. The commands of `tx` are derived from the operations.
+# Not on this page: `run` and `replay` have their own pages, and the commands of `tx` are derived from the operations.
 OWN_PAGES = ("run", "replay")
 OPERATIONS = "tx"
 
 
 def command_table() -> str:
-    """Return a section for each command: its description, and its arguments and options, or its subcommands with theirs."""
+    """Return a section for each command, with its description, arguments and options. A command with subcommands lists these instead."""
     return "\n\n".join(section(name, app[name]) for name in names(app) if name not in OWN_PAGES)
 
 
@@ -39,7 +39,7 @@ def paragraph(command: App) -> str:
 
 
 def arguments(command: App) -> Iterator[Argument]:
-    """Yield the visible arguments and options of a command, except --config, which every command has."""
+    """Yield the visible arguments and options of a command. --config is omitted, because every command has it."""
     return (each for each in command.assemble_argument_collection() if each.show and each.name != f"--{FORBIDDEN}")
 
 
@@ -67,5 +67,5 @@ def help_text(argument: Argument) -> str:
 
 
 def synopsis(command: App) -> str:
-    """Return the names of a command's arguments and options in one line. Optional ones are in brackets."""
+    """Return the names of a command's arguments and options as one line, with the optional ones in brackets."""
     return " ".join(names_text(each) if each.required else f"[{names_text(each)}]" for each in arguments(command))

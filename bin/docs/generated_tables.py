@@ -1,4 +1,4 @@
-"""Generated tables on handwritten pages, each between the markers `<!-- generated: NAME -->` and `<!-- end -->`."""
+"""Generates the tables on handwritten pages. A table is between the markers `<!-- generated: NAME -->` and `<!-- end -->`."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ MAKERS: dict[str, Callable[[], str]] = {
 
 
 class MarkerError(Exception):
-    """A marker has an unknown name, or a table has no marker."""
+    """Raised if a marker has an unknown name, or a table has no marker."""
 
 
 def pages() -> dict[Path, str]:
@@ -49,6 +49,6 @@ def pages() -> dict[Path, str]:
 
 
 def write() -> None:
-    """Write the tables to their pages. Raises MarkerError."""
+    """Write the generated tables to their pages. Raises MarkerError."""
     for path, text in pages().items():
         path.write_text(text, "utf-8")

@@ -1,4 +1,4 @@
-"""Tables of the options of `coind run` and `coind replay`, from their declarations."""
+"""Generates the tables of the options of `coind run` and `coind replay` from the options' declarations."""
 
 from collections.abc import Iterator
 from typing import NamedTuple, cast
@@ -14,19 +14,19 @@ from node.cli.run_options import GROUP_NAMES
 
 
 class Declared(NamedTuple):
-    """An option and its commands."""
+    """An option, and the commands that have it."""
 
     option: Argument
     commands: str
 
     @property
     def word(self) -> str:
-        """The name on the command line."""
+        """The option's name on the command line."""
         return self.option.name
 
 
 def declared(group: str) -> Iterator[Declared]:
-    """Yield the options of a group. An option with different help in the two commands is yielded twice."""
+    """Yield the options of a group. If the two commands have different help texts for an option, it is yielded twice."""
     run, replay = (options_of(app[command].assemble_argument_collection()) for command in UNNAMED)
     shared = {name for name, each in run.items() if name in replay and help_text(each) == help_text(replay[name])}
     found = [Declared(each, ", ".join(UNNAMED) if name in shared else "run") for name, each in run.items()]
@@ -44,7 +44,7 @@ def group_table(group: str) -> str:
 
 
 def bounds(option: Argument) -> str:
-    """Describe the bounds of a number."""
+    """Describe the bounds of a numeric option."""
     for each in cast("tuple[object, ...]", option.parameter.validator):
         if isinstance(each, Bounds):
             return f", at least {each.least}" if each.most is None else f", {each.least:,} to {each.most:,}"
@@ -52,7 +52,7 @@ def bounds(option: Argument) -> str:
 
 
 def all_options(pages: dict[str, str]) -> str:
-    """Return the table of all options with their variables, config file keys and pages."""
+    """Return the table of all options. It contains their environment variables, config file keys and pages."""
     rows = [
         [
             code(each.word),

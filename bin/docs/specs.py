@@ -1,4 +1,4 @@
-"""Tables of the keys of a chain spec and of its constants, from their declarations."""
+"""Generates the tables of the keys of a chain spec, and of the chain's constants, from their declarations."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -30,7 +30,7 @@ def spec_table() -> str:
 
 
 def default_of(cls: type[Struct], field: FieldInfo) -> str:
-    """Return the default of a key, or `required`. The default of the name is that of the file."""
+    """Return the default of a key, or `required`. The key `name` has the name of the file as its default."""
     if cls is SpecTable and field.name == "name":
         return "the file's"
     if field.required:
@@ -40,7 +40,7 @@ def default_of(cls: type[Struct], field: FieldInfo) -> str:
 
 
 def metas(hint: Any) -> list[Meta]:
-    """Return the `Meta` annotations of a type, the innermost first, including those of an optional type."""
+    """Return the `Meta` annotations of a type, innermost first. Those of an optional type are included."""
     if get_origin(hint) is Annotated:
         return [*metas(get_args(hint)[0]), *(each for each in hint.__metadata__ if isinstance(each, Meta))]
     return [each for part in get_args(hint) if part is not type(None) for each in metas(part)] if type(None) in get_args(hint) else []
@@ -52,7 +52,7 @@ def description(hint: Any) -> str:
 
 
 def value_text(hint: Any) -> str:
-    """Describe the value of a key."""
+    """Describe the values that a key accepts."""
     said = metas(hint)
     pattern = next((each.pattern for each in said if each.pattern), None)
     if pattern is not None:
@@ -66,7 +66,7 @@ def value_text(hint: Any) -> str:
 
 
 def bare(hint: Any) -> Any:
-    """Return the type of a hint without annotations, None and parameters."""
+    """Return the type of a hint, without its annotations, None and type parameters."""
     if get_origin(hint) is Annotated:
         return bare(get_args(hint)[0])
     if type(None) in get_args(hint):
@@ -75,7 +75,7 @@ def bare(hint: Any) -> Any:
 
 
 def constants_table() -> str:
-    """Return the table of the constants with their values in each build."""
+    """Return the table of the chain's constants, with their values in each build of the reference."""
     hints = get_type_hints(BuildConstants, include_extras=True)
     rows = [
         [
@@ -89,7 +89,7 @@ def constants_table() -> str:
 
 
 def constant_text(name: str, value: Any) -> str:
-    """Return the value of a constant as in a spec file."""
+    """Return the value of a constant in the form of a spec file."""
     if name == "COIN_BLOCKCHAIN_VERSION":
         return code(f"{value >> 24}.{value >> 16 & 255}.{value & 65535}")
     if name == "HARDFORK_TIMES":

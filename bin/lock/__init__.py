@@ -1,1 +1,1 @@
-"""Lock files: every package of a checkout, with its version and the hashes of its files, which pip checks."""
+"""Lock files. They list every package of a checkout with its version and the hashes of its files, which pip checks."""

@@ -1,7 +1,8 @@
-"""Writes the lock files: `.venv/bin/python -m bin.lock [--upgrade]`. Needs uv (`pip install uv`) and an index of packages.
+"""Writes the lock files: `.venv/bin/python -m bin.lock [--upgrade]`. Needs uv (`pip install uv`) and a package index.
 
-Locked versions stay within the ranges of pyproject.toml, unless `--upgrade` is given. Each extra has its own file, since pip installs
-whole files. All files have the same versions: those of the tests are locked first and constrain the others.
+Without `--upgrade`, packages keep their locked versions if these are within the ranges of pyproject.toml. Each extra has its own file,
+since pip can only install a complete file. A package has the same version in all files: the packages for the tests are locked first, and
+constrain the others.
 """
 
 import subprocess
@@ -10,9 +11,9 @@ from pathlib import Path
 
 LOCKS = Path(__file__).resolve().parent
 ROOT = LOCKS.parent.parent
-PYTHON_MIN = "3.11.5"  # of zensical's libraries; the others accept 3.11.0
+PYTHON_MIN = "3.11.5"  # required by zensical's libraries; all others accept 3.11.0
 UV = ["uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-header", "--python-version", PYTHON_MIN]
-# By profile: the extras and the dependency groups of pyproject.toml in it.
+# For each profile, uv's options for the extras and dependency groups of pyproject.toml that it contains.
 PROFILES = {
     "fuzz": ["--extra", "data", "--extra", "nats", "--group", "test", "--group", "fuzz"],
     "test": ["--extra", "data", "--extra", "nats", "--group", "test"],

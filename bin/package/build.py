@@ -1,7 +1,8 @@
-"""Build hook of hatchling: packs the folders of this checkout into one package, `coind`, which uses no other top-level name.
+"""Build hook for hatchling: packs the folders of this checkout into one package, `coind`. The wheel has no other top-level name.
 
 Modules import each other by their names in the checkout (`from node.runtime.clock import ...`). In the wheel, the folders are inside the
-package, so these names are rewritten in imports and in string literals that name a module, such as one that is started as a child process.
+package. These names are therefore rewritten in imports, and in string literals that name a module, such as one that is started as a child
+process.
 """
 
 import ast
@@ -15,9 +16,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE = "coind"
-# The folders that become private parts of the package, since a user's own modules can have the same names.
+# The folders that become private subpackages, since a user's own modules can have the same names.
 FOLDERS = ("node", "state", "rpc")
-# The command in a checkout, and the installed command on the PATH.
+# The command as it is called in a checkout, and as it is called after installation.
 COMMAND, INSTALLED_COMMAND = "bin/coind", "coind"
 # Strings that look like module names, for example arguments for Python, or declarations of commands.
 LIKE_MODULE = re.compile(rf"(?:{'|'.join(FOLDERS)})(?:\.\w+)+(?::\w+)?")
@@ -32,7 +33,7 @@ class Builder(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Write the files, except for an editable install (`pip install --editable`)."""
+        """Write the files. For an editable install (`pip install --editable`), do nothing."""
         if version == "editable":
             return
         self.folder = Path(tempfile.mkdtemp(prefix="coind-wheel-"))
@@ -40,13 +41,13 @@ class Builder(BuildHookInterface[Any]):
         build_data["force_include"][str(self.folder / PACKAGE)] = PACKAGE
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove the folder."""
+        """Remove the temporary folder."""
         if version != "editable":
             shutil.rmtree(self.folder)
 
 
 def lay_out(root: Path, target: Path) -> None:
-    """Write the package in the layout of the wheel to a new folder."""
+    """Write the package to a new folder, in the layout of the wheel."""
     shutil.copytree(root / "bin" / "package" / PACKAGE, target, ignore=LEFT_OUT)
     for name in (*FOLDERS, "genesis"):
         shutil.copytree(root / name, target / name, ignore=LEFT_OUT)
@@ -61,7 +62,7 @@ def lay_out(root: Path, target: Path) -> None:
 
 
 def module_names(root: Path) -> Iterator[str]:
-    """Yield the dotted names of the modules and packages of the folders."""
+    """Yield the dotted names of all modules and packages in the folders."""
     for name in FOLDERS:
         for path in (root / name).rglob("*.py"):
             inside = path.relative_to(root).with_suffix("")
@@ -69,12 +70,13 @@ def module_names(root: Path) -> Iterator[str]:
 
 
 def rewritten(source: str, modules: frozenset[str]) -> str:
-    """Return the source of a module with the names of `modules` prefixed by the package, and with the installed command.
+    """Rewrite the source of a module for the wheel: names of `modules` get the package as a prefix, and commands become the installed
+    command.
 
     Raises ValueError for a name that can't be rewritten.
     """
     lines = source.encode().splitlines(keepends=True)
-    # From the end, so that earlier positions stay valid.
+    # Rewrites from the end, so that earlier positions stay valid.
     for line, column, name in sorted(places(ast.parse(source), modules), reverse=True):
         text = lines[line - 1]
         if not text[column:].startswith(name.encode()):
@@ -84,7 +86,7 @@ def rewritten(source: str, modules: frozenset[str]) -> str:
 
 
 def places(tree: ast.Module, modules: frozenset[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield the position of each module name (line from 1, byte offset in it), and the name."""
+    """Yield (line, offset, name) for each module name in a source. Lines count from 1, and offsets are in bytes within the line."""
     imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and is_ours(node.module or "", modules):
@@ -100,14 +102,14 @@ def places(tree: ast.Module, modules: frozenset[str]) -> Iterator[tuple[int, int
 
 
 def check_uses(tree: ast.Module, imported: set[str]) -> None:
-    """Raise ValueError for a use of `a.b` after `import a.b`, which would be bound to the package's name in the wheel."""
+    """Raise ValueError if `a.b` is used after `import a.b`. In the wheel, that import would bind the name of the package instead of `a`."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.Attribute, ast.Name)) and (name := ast.unparse(node)) in imported:
             raise ValueError(f"line {node.lineno}: {name} is used by its full name. Import it with `from`, or `as` another name.")
 
 
 def is_ours(name: str, modules: frozenset[str]) -> bool:
-    """Whether an import is of these folders. Raises ValueError for a module that doesn't exist."""
+    """Whether an import is from these folders. Raises ValueError for a module that doesn't exist."""
     if name.partition(".")[0] not in FOLDERS:
         return False
     if name not in modules:

@@ -1,1 +1,1 @@
-"""The docs as a site: `python -m bin.site --to DIR` (CONTRIBUTING.md)."""
+"""Builds the docs as a website: `python -m bin.site --to DIR` (CONTRIBUTING.md)."""

@@ -1,4 +1,4 @@
-"""Builds the site of the docs: `python -m bin.site --to DIR [--serve PORT]`."""
+"""Builds the website of the docs: `python -m bin.site --to DIR [--serve PORT]`."""
 
 import argparse
 import contextlib
@@ -16,9 +16,9 @@ from bin.site.staging import SiteError, stage
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 ICON = ROOT / "rpc" / "explorer" / "web" / "style" / "icon.svg"
-# The script for search in pages opened as files. Zensical would load it from another host.
+# The script that makes search work in pages opened as files. Zensical would load it from another host.
 WORKER, WORKER_ADDRESS = HERE / "vendor" / "iframe-worker.js", "https://unpkg.com/iframe-worker/shim"
-# A file that only sites built by this program have, so that no other folder is replaced. Other sites have a sitemap.xml, too.
+# A file that only sites built by this program contain. A folder without it is never replaced. Other sites have a sitemap.xml, too.
 MARK = f"site/{WORKER.name}"
 
 
@@ -40,8 +40,8 @@ def main() -> int:
 
 
 def build(target: Path, root: Path = ROOT) -> None:
-    """Build the site and replace the target folder only after success. Raises SiteError."""
-    target = target.resolve()  # a symbolic link stays and points to the new site
+    """Build the site. Replace the target folder only if that succeeds. Raises SiteError."""
+    target = target.resolve()  # a symbolic link remains, and the folder that it points to is replaced
     if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or (target / MARK).is_file())):
         raise SiteError(f"{target} exists and is not a site. Give another folder.")
     with tempfile.TemporaryDirectory(prefix="coind-site-") as folder:
@@ -51,7 +51,7 @@ def build(target: Path, root: Path = ROOT) -> None:
         for file in (ICON, HERE / "style.css", HERE / "script.js", WORKER):
             shutil.copy(file, place / "docs" / "site")
         shutil.copy(HERE / "zensical.toml", place)
-        # Zensical writes warnings to both streams.
+        # Zensical writes warnings to stdout and to stderr.
         command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "--config-file", str(place / "zensical.toml")]
         ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=place, check=False)
         if ran.returncode:
@@ -64,8 +64,8 @@ def build(target: Path, root: Path = ROOT) -> None:
 
 
 def finish(site: Path) -> None:
-    """Make a site of Zensical self-contained."""
-    # The addresses in 404.html start at the root of a host, so they break for a site below another path.
+    """Make a site that Zensical has built self-contained."""
+    # The addresses in 404.html start at the root of the host. They would be wrong for a site below another path.
     (site / "404.html").unlink(missing_ok=True)
     for page in site.rglob("*.html"):
         text = page.read_text("utf-8")
@@ -73,7 +73,7 @@ def finish(site: Path) -> None:
 
 
 def serve(folder: Path, port: int) -> None:
-    """Serve a folder at a local port until Ctrl-C."""
+    """Serve a folder on a local port until Ctrl-C."""
     handler = partial(http.server.SimpleHTTPRequestHandler, directory=folder)
     with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server, contextlib.suppress(KeyboardInterrupt):
         print(f"http://127.0.0.1:{server.server_port}")

@@ -1,4 +1,4 @@
-"""Prepares the pages of the site for Zensical: docs/ and all linked files, with links between the pages of the site."""
+"""Prepares the site's pages for Zensical: copies docs/ and all files to which it links, and changes links so that they work on the site."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-# Pages outside of docs/, and their names on the site.
+# Pages outside of docs/, with their names on the site.
 AROUND = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "README.md": "index.md"}
 LANGUAGES = {".toml": "toml", ".py": "python", ".js": "javascript", ".sql": "sql", ".yaml": "yaml", ".yml": "yaml"}
 PICTURES = frozenset({".png", ".svg"})
@@ -16,18 +16,18 @@ SHOWN_SIZE_MAX = 200_000
 
 LINK = re.compile(r"(?<!\\)(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r" *(`{3,}|~{3,})")
-# The first line of a code block with a file name: its language, and the name.
+# The first line of a code block that has a file name. It contains the language and the name.
 FILE = re.compile(r"^( *`{3,})(\w+) (\S+)$")
 ITEM = re.compile(r" *([-*+]|\d+\.) ")
 MADE = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 class SiteError(Exception):
-    """The site can't be built. The message names the faulty page."""
+    """Raised if the site can't be built. The message names the page with the error."""
 
 
 def stage(root: Path, target: Path) -> None:
-    """Write the sources of the site to a folder: pages, pictures, and a page for each other linked file. Raises SiteError."""
+    """Write the sources of the site to a folder: pages, pictures, and a page for each other file that is linked. Raises SiteError."""
     pages = dict(page_names(root))
     wanted: dict[str, str] = {}
     for source, name in pages.items():
@@ -46,7 +46,7 @@ def stage(root: Path, target: Path) -> None:
 
 
 def page_names(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the path in the repository and the name on the site of each page."""
+    """Yield the path in the repository, and the name on the site, of each page."""
     for path in sorted((root / "docs").rglob("*.md")):
         yield path.relative_to(root).as_posix(), path.relative_to(root / "docs").as_posix()
     for path in sorted((root / "docs").rglob("*.ipynb")):
@@ -63,7 +63,7 @@ def write(path: Path, text: str) -> None:
 
 
 def with_links(text: str, source: PurePosixPath, name: str, pages: dict[str, str], wanted: dict[str, str], root: Path) -> str:
-    """Return a page with its links changed to those of the site, and add other linked files to `wanted`. Raises SiteError."""
+    """Return a page in which all links work on the site. Add other files to which it links to `wanted`. Raises SiteError."""
     here = PurePosixPath(name).parent
 
     def moved(found: re.Match[str]) -> str:
@@ -86,7 +86,7 @@ def with_links(text: str, source: PurePosixPath, name: str, pages: dict[str, str
 
 
 def lines_of(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the lines of a page with their line ends, and whether each belongs to a code block."""
+    """Yield the lines of a page, including their line ends, and whether each line belongs to a code block."""
     fence = ""
     for line in text.splitlines(keepends=True):
         found = FENCE.match(line)
@@ -102,9 +102,9 @@ def lines_of(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def spaced(text: str) -> str:
-    """Insert missing empty lines between a paragraph and a list, a table or a code block after it.
+    """Insert an empty line between a paragraph and a list, table or code block that follows it, if there is none.
 
-    Repository hosts don't need them, but Python's Markdown would treat such a list as a part of the paragraph.
+    Repository hosts don't need this line, but Python's Markdown would treat such a list as a part of the paragraph.
     """
     made: list[str] = []
     before, was_code = "", False
@@ -120,12 +120,12 @@ def spaced(text: str) -> str:
 
 
 def is_block(line: str) -> bool:
-    """Whether a line belongs to a list or a table."""
+    """Whether a line belongs to a list or to a table."""
     return ITEM.match(line) is not None or line.startswith("|")
 
 
 def code_page(path: Path, source: str) -> str:
-    """Return a page with the content of a file. Raises SiteError for a file above SHOWN_SIZE_MAX."""
+    """Return a page that shows the content of a file. Raises SiteError for a file above SHOWN_SIZE_MAX."""
     if path.stat().st_size > SHOWN_SIZE_MAX:
         raise SiteError(f"{source} is too large to show: more than {SHOWN_SIZE_MAX:,} bytes")
     text = path.read_text("utf-8")
@@ -133,7 +133,7 @@ def code_page(path: Path, source: str) -> str:
 
 
 def notebook_page(notebook: dict[str, Any]) -> str:
-    """Return a notebook as a page: Markdown, code and outputs."""
+    """Return a notebook as a page, with its Markdown, code and outputs."""
     parts = []
     for cell in notebook["cells"]:
         text = "".join(cell["source"])
@@ -143,7 +143,7 @@ def notebook_page(notebook: dict[str, Any]) -> str:
 
 
 def output_text(output: dict[str, Any]) -> str:
-    """Return an output of a cell as Markdown: a picture, or text."""
+    """Return the output of a cell as Markdown. The output is a picture or text."""
     data = output.get("data", {})
     if "image/png" in data:
         return f"![Output of the cell](data:image/png;base64,{''.join(data['image/png']).strip()})"

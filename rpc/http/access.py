@@ -98,7 +98,7 @@ class AccessPolicy(Struct, frozen=True):
         return Caller((is_believed and _forwarded(scope["headers"])) or address, self.why_not_local(scope))
 
     def why_not_local(self, scope: Scope) -> str:
-        """Return the reason why a request has no local rights; "" if it has them."""
+        """Return the reason why a request has no local rights, or "" if it has them."""
         address = _client(scope)
         is_open = self.is_debug_allowed and not self.is_local
         if not is_open and not address_of(address)[1]:
@@ -155,7 +155,7 @@ def _forwarded(headers: Headers) -> str:
 
 
 def _header(scope: Scope, name: bytes) -> bytes:
-    """Return the value of a request header; b"" if it is missing."""
+    """Return the value of a request header, or b"" if it is missing."""
     return next((value for sent, value in scope["headers"] if sent == name), b"")
 
 
@@ -182,7 +182,7 @@ def read_origins(texts: Sequence[str]) -> tuple[str, ...] | None:
 def read_networks(texts: Sequence[str]) -> tuple[Network, ...]:
     """Parse networks or addresses, for example 10.0.0.0/8 or 10.0.0.7.
 
-    Raises: ValueError with a message for the user.
+    Raises ValueError with a message for the user.
     """
     found: list[Network] = []
     for text in texts:

@@ -57,7 +57,7 @@ class MemoryReservation:
         self.release()
 
     def add(self, size: int) -> None:
-        """Reserve `size` more bytes. Raises: Overloaded if they don't fit."""
+        """Reserve `size` more bytes. Raises Overloaded if they don't fit."""
         self._pool.make_room(self, size)
         self._pool.count(self, size)
 

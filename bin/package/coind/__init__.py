@@ -1,4 +1,4 @@
-"""coind, a node of a Steem-family blockchain: `coind.testing` for test suites, `coind.data` for scripts, `coind run` for a node.
+"""coind, a node of a Steem-family blockchain. Use `coind.testing` in test suites, `coind.data` in scripts, and `coind run` to run a node.
 
 Everything else in this package is private, and can change without notice.
 """

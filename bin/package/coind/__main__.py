@@ -1,4 +1,4 @@
-"""Entry point of the command line: `python -m coind`, and the installed command `coind`."""
+"""Entry point of the command line: both of `python -m coind` and of the installed command `coind`."""
 
 import sys
 

@@ -1,8 +1,6 @@
-"""A chain in the process of a test suite, without sockets and with a stopped clock (docs/test-suites.md).
+"""A chain inside the process of a test suite. It needs no sockets, and its clock advances only with its blocks (docs/test-suites.md).
 
-```py
-from coind.testing import CallRefused, LocalChain
-```
+```py from coind.testing import CallRefused, LocalChain ```
 """
 
 from node.app.local_chain import START, LocalChain

@@ -1,7 +1,8 @@
-"""pytest plugin for tests against a coind node: `coin_node` is one node for the session, `coin_chain` its chain, restored after each test.
+"""pytest plugin for tests that use a coind node. `coin_node` is one node for the session. `coin_chain` is its chain, restored after each
+test.
 
-It uses only the node's command line and RPC. pytest loads it in every session, so it imports little. The node's client is imported when
-a node starts.
+The plugin uses only the node's command line and RPC. pytest loads it in every session, so it imports little. The node's client is imported
+when a node starts.
 """
 
 from collections.abc import Generator, Iterator
@@ -18,7 +19,7 @@ from node.client.dev_api import Account, Key
 __all__ = ["Account", "Chain", "Expected", "Key", "Node", "NodeFailed", "Refused"]
 
 CHAIN, BLOCKS = "dev", "instant"
-SECONDS_MAX = 120  # for the start; the first start of a checkout also sets it up
+SECONDS_MAX = 120  # seconds for the start; the first start of a checkout also sets it up
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def coin_node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
-    """A node with its own chain, on a free port, for the whole session. With xdist, each worker has one."""
+    """A node with its own chain, on a free port, for the whole session. With xdist, each worker has its own node."""
     command = find_command(pytestconfig)
     chain = pytestconfig.getoption("--coind-chain") or pytestconfig.getini("coind_chain")
     blocks = pytestconfig.getoption("--coind-blocks") or pytestconfig.getini("coind_blocks")
@@ -46,7 +47,7 @@ def coin_node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def coin_chain(coin_node: Node) -> Iterator[Chain]:
-    """The chain of `coin_node`. After the test it is restored, with its clock, block mode and pending transactions."""
+    """The chain of `coin_node`. After the test, the chain is restored, including its clock, block mode and pending transactions."""
     chain = coin_node.chain
     moment = coin_node.begin_test()
     try:
@@ -57,11 +58,11 @@ def coin_chain(coin_node: Node) -> Iterator[Chain]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the transactions of any client that were refused during a failed test to its report."""
+    """Add the transactions that were refused during a failed test, from any client, to the test's report."""
     report = yield
     chain: Any = getattr(item, "funcargs", {}).get("coin_chain")
     if report.when == "call" and report.failed and isinstance(chain, Chain):
-        # Omit refusals that the report already has.
+        # Omit refusals that the report already contains.
         shown = report.longreprtext
         refused = [each for each in chain.refused_in_test() if not each.why or each.why not in shown]
         if refused:

@@ -14,9 +14,9 @@ ADVICE = f"Give it by --coind, coind_command in the settings of pytest, or the v
 
 
 def find_command(config: pytest.Config) -> list[str]:
-    """Return the command with its arguments, from the option, the setting, the variable, the plugin's own package, or the PATH.
+    """Return the command with its arguments. The sources are the option, the setting, the variable, the plugin's own package, and the PATH.
 
-    Raises pytest.UsageError if there is none.
+    The first source that has a command is used. Raises pytest.UsageError if there is none.
     """
     for text, place, folder in (
         (config.getoption("--coind"), "--coind", config.invocation_params.dir),

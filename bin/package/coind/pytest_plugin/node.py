@@ -19,16 +19,16 @@ from coind.pytest_plugin.refusals import Refused
 from node.client.errors import RefusedCall
 from node.runtime.errors import NodeError
 
-__tracebackhide__ = True  # reports of pytest end at the line of the test
+__tracebackhide__ = True  # makes pytest's reports end at the line of the test
 
-# A suite's node only has the suite's options, not those of the shell's variables, for example its data folder or address.
+# A suite's node gets only the suite's options. Variables of the shell, for example for a data folder or an address, are removed.
 OPTIONS_PREFIX = "COIND_"
 POLL_SECONDS = 0.005
 ANSWER_SECONDS_MAX = 120
 STOP_SECONDS_MAX = 15
 LOG_LINES_SHOWN = 20
 
-# Runs the node, and ends it when stdin is closed, which happens even if the test process is killed.
+# Runs the node, and ends it when stdin is closed. That happens even if the test process is killed.
 KEEPER = """
 import subprocess, sys, threading
 node = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
@@ -46,11 +46,11 @@ READING = frozenset({"get_info", "explain_transaction", "list_keys", "list_refus
 
 
 class NodeFailed(Exception):
-    """The node didn't start or doesn't answer. The text ends with the last lines of its log."""
+    """Raised if the node doesn't start or doesn't answer. The text ends with the last lines of the node's log."""
 
 
 class Node:
-    """A running node. `url` is its address, `chain` drives its chain, `log` is the file with its output."""
+    """A running node. `url` is its address, `chain` is its chain, and `log` is the file with its output."""
 
     def __init__(self, process: subprocess.Popen[bytes], ready: dict[str, Any], log: Path) -> None:
         self.url: str = ready["address"]
@@ -69,7 +69,7 @@ class Node:
 
     @cached_property
     def chain(self) -> Chain:
-        """The chain. Changes outside of a test persist. Changes by a test with `coin_chain` are undone."""
+        """The node's chain. Changes that are made outside of tests persist. Changes that a test makes with `coin_chain` are undone."""
         return Chain(self.url, self.call)
 
     # -------------------------------------------------------------- start and end
@@ -116,7 +116,7 @@ class Node:
     # -------------------------------------------------------------- tests
 
     def begin_test(self) -> int:
-        """Return the snapshot to restore after a test: the last one if the chain hasn't changed since, else a new one."""
+        """Return the id of the snapshot to restore after a test. If the chain has changed since the last snapshot, take a new one."""
         info = self.call("dev_api.get_info")
         head = (info["head_block_id"], info["pending"])
         is_changed = self._is_touched or (head != self._snapshot_head and not info["block_mode"].startswith(BY_THE_CLOCK))
@@ -141,7 +141,7 @@ class Node:
 
 
 def own_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a suite's node, without variables for options, for example COIND_DATA."""
+    """Return the environment for a suite's node. Variables that set options, for example COIND_DATA, are removed."""
     return {name: value for name, value in environ.items() if not name.startswith(OPTIONS_PREFIX)}
 
 

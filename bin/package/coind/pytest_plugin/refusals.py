@@ -1,4 +1,4 @@
-"""Exception for a refused call, and the expectation of one."""
+"""The exception for a refused call, and the context manager that expects a refusal."""
 
 from collections.abc import Callable
 from types import TracebackType
@@ -10,14 +10,14 @@ from node.client.dev_api import CallRefused
 
 
 class Refused(CallRefused):
-    """A call that a node refused."""
+    """Raised if a node refuses a call."""
 
 
 class Expected:
     """Context manager that expects a refusal in its body: `with coin_chain.refused("missing_active_authority") as refusal`.
 
-    Afterwards `error` is the Refused, whose attributes can also be read here. Any client can send the transaction: an exception of
-    another library counts if the node refused a transaction meanwhile.
+    Afterwards, `error` is the Refused exception. Its attributes are also attributes of this object. Any client can send the transaction: if
+    another library raises its own exception, that counts as a refusal if the node refused a transaction meanwhile.
     """
 
     def __init__(self, rule: str, refused_meanwhile: Callable[[], list[Refused]]) -> None:
@@ -25,11 +25,11 @@ class Expected:
         self.error: Refused | None = None
 
     def __enter__(self) -> Self:
-        """Return the expectation."""
+        """Start to expect a refusal, and return self."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
-        """Fail the test unless there was a refusal, for the expected rule if one is given."""
+        """Fail the test if nothing was refused, or if the refusal was for another rule than the expected one."""
         __tracebackhide__ = True
         expected = f"by {self._expected} " if self._expected else ""
         if error is None:
