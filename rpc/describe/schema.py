@@ -1,7 +1,7 @@
 """JSON schemas (draft 7) of arguments and results, generated from the same declarations as the codecs.
 
 Records and named types are components, to which other schemas refer. A type whose two JSON forms differ has two components. The component
-for the condenser's form has a name that begins with `Condenser`. For an operation, it has the operation's name in the condenser.
+for the condenser's form has a name that begins with `Condenser`. For an operation, it has the operation's name in condenser_api.
 """
 
 import inspect

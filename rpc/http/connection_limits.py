@@ -159,7 +159,7 @@ class ConnectionLimiter:
         of_address[kind] += amount
 
     def _exceeded_limit(self, usage: ClientUsage, kind: ClientResource, amount: int) -> str | None:
-        """Return the address of which a connection must be evicted before this one can use more, or None if everything fits."""
+        """Return the address that must lose a connection before this one can use more, or None if no limit is exceeded."""
         of_address = self._used_by.get(usage.address)
         if of_address is not None and of_address[kind] + amount > self._address_limits[kind]:
             return usage.address

@@ -90,7 +90,7 @@ def of_alterations(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attemp
 
 
 def of_packings(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
-    """Yield the mistakes of clients that serialize or hash transactions differently."""
+    """Yield the mistakes of clients that serialize or hash transactions incorrectly."""
     for packing in (*other_digests(case, trx), *other_packings(case, trx)):
         to_do = "Let the node serialize the transaction (condenser_api.get_transaction_hex), or use a client that serializes it correctly."
         yield Attempt("other_serialization", f"it was serialized differently: {packing.clause}", to_do, packing.digest)
