@@ -158,7 +158,7 @@ def jsonable(value: object, wire: Wire) -> Any:
 
 
 def _context(error: ChainError, clock: Clock) -> dict[str, Any]:
-    """Return the position in the reference's source at which it raises this refusal, and the current time."""
+    """Return the position of this refusal in the reference's source, and the current time."""
     file, line, method = "", 0, ""
     trace = error.__traceback__
     while trace is not None:

@@ -64,7 +64,7 @@ class ErrorReplies:
         trx: SignedTransaction | None = None,
         unread: tuple[Any, bool] | None = None,
     ) -> bytes:
-        """Return the error reply. If the request broadcasts a transaction, the reply explains why the transaction was refused."""
+        """Return the error reply. If the request broadcasts a transaction, the reply also explains why the transaction was refused."""
         # If the request exceeded the work limit before its transaction was parsed, parsing the transaction again would take as long.
         is_unread = trx is None and isinstance(error, TooMuchWork)
         if self._explainer is not None and not is_unread and not isinstance(error, errors.RefusedTooOften):

@@ -1,6 +1,8 @@
 """A chain inside the process of a test suite. It needs no sockets, and its clock advances only with its blocks (docs/test-suites.md).
 
-```py from coind.testing import CallRefused, LocalChain ```
+```py
+from coind.testing import CallRefused, LocalChain
+```
 """
 
 from node.app.local_chain import START, LocalChain
