@@ -18,7 +18,8 @@ HERE = Path(__file__).resolve().parent
 ICON = ROOT / "rpc" / "explorer" / "web" / "style" / "icon.svg"
 # The script that makes search work in pages opened as files. Zensical would load it from another host.
 WORKER, WORKER_ADDRESS = HERE / "vendor" / "iframe-worker.js", "https://unpkg.com/iframe-worker/shim"
-# A file that only sites built by this program contain. A folder without it is never replaced. Other sites have a sitemap.xml, too.
+# A file that only sites built by this program contain. Other sites have a sitemap.xml, too. A folder with other files but without this
+# one is never replaced.
 MARK = f"site/{WORKER.name}"
 
 

@@ -171,11 +171,14 @@ def type_text(schema: Any) -> str:
     match schema.get("type"):
         case "array":
             items = schema["items"]
-            return f"list of {type_text(items)}" if isinstance(items, dict) else f"[{', '.join(map(type_text, items))}]"
+            if not isinstance(items, dict):
+                return f"[{', '.join(map(type_text, items))}]"
+            text = type_text(items)
+            return f"list of {text}s" if text in ("integer", "string", "boolean", "number") else f"list of {text}"
         case "object" if "properties" in schema:
             return "{" + ", ".join(f"`{name}`: {type_text(member)}" for name, member in schema["properties"].items()) + "}"
         case "object" if "additionalProperties" in schema:
-            return f"object of {type_text(schema['additionalProperties'])} by name"
+            return f"object that maps names to {type_text(schema['additionalProperties'])}"
         case "string":
             return str(schema.get("description", "string"))
         case "integer":

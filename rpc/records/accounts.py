@@ -60,7 +60,7 @@ class AccountView(Struct):
 
     @property
     def voting_power(self) -> int:
-        """The voting mana after the account's last vote, in 1/10000 of the maximum. For clients that don't support manabars."""
+        """The voting mana as of the account's last vote, in 1/10000 of the maximum. For clients that don't support manabars."""
         row = self.row
         if row.voting_mana_time < self.state.spec.hardfork_times[NEW_MANA_HARDFORK]:
             return row.voting_mana
