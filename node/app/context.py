@@ -1,16 +1,21 @@
 """Objects that all parts of a node share: the chain with its plugins, its clock, its `DevChain`, and the request to stop."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 
 import trio
 from msgspec.structs import replace
 
 from node.app.settings import Settings
 from node.devchain.devchain import DevChain
+from node.history.chain_detection import fitted
 from node.processor.processor import REAPPLY_MILLISECONDS_MAX
 from node.runtime.clock import ChainClock, TimeLimit
 from node.runtime.errors import NodeError, StateError, Status
 from node.specs.builder import with_accounts, with_witnesses
+from node.storage.datafolder import as_marked, read_chain
+from node.storage.disk import Disk
 from rpc.jsonrpc.scheduler import ReadGate
 from state.chain.chain import Chain
 from state.chain.debug import GENERATED_TIME_MAX
@@ -19,6 +24,7 @@ from state.chain.head_change import HeadChange
 from state.chain.invariants import InvariantBroken, validate_invariants
 from state.plugins.registry import enable
 from state.protocol.keys.keys import secret_from_wif
+from state.protocol.spec import ChainSpec
 from state.protocol.values.integers import WORD32
 
 BREACH_ADVICE = "Please report this with the blocks, which --data stores (coind replay DIR/block_log --check-invariants 1 shows it)"
@@ -33,6 +39,8 @@ class NodeContext:
 
     def __init__(self, settings: Settings) -> None:
         spec = with_accounts(with_witnesses(settings.spec, settings.witnesses), settings.accounts)
+        if settings.data is not None:
+            spec = stored_spec(spec, settings.data, settings.disk)
         self.settings = settings = replace(settings, spec=spec)
         require_time(settings)
         self.clock = ChainClock(settings.clock, None if settings.time is None else settings.time * 1000, settings.steady)
@@ -88,6 +96,14 @@ class NodeContext:
         """Return the exit status of the process. Raises the error that stopped the node."""
         self.require_sound()
         return Status.INTERRUPTED if self.is_interrupted else Status.DONE
+
+
+def stored_spec(spec: ChainSpec, folder: Path, disk: Disk) -> ChainSpec:
+    """Return the spec with its accounts at genesis or in blocks, as in a data folder with a chain."""
+    with suppress(NodeError, OSError):  # opening the folder fails for the same reason, and reports it
+        mark = read_chain(disk, folder)
+        return fitted(spec, folder) if mark is None else as_marked(spec, mark)
+    return spec
 
 
 def require_time(settings: Settings) -> None:

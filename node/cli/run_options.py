@@ -197,8 +197,10 @@ def run_command(*, options: Run = Run()) -> int:
     spec = spec_of(options)
     if options.produce and not spec.witness_keys:
         raise NodeError(f"the chain {spec.name} has no witness_keys to produce blocks with")
+    # Without a producer no block would create the accounts. A replica gets the blocks of its source, unless that has no producer either.
+    makes_none = options.produce is False or (options.follow is None and not spec.witness_keys)
     settings = options.settings(
-        spec,
+        spec.with_accounts_in_blocks(False) if makes_none else spec,
         options.address(),
         plugins=options.plugins(spec),
         is_producing=options.follow is None and (bool(spec.witness_keys) if options.produce is None else options.produce),

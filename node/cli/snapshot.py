@@ -23,7 +23,7 @@ from node.snapshots.folder import load as load_snapshot
 from node.snapshots.install import install
 from node.specs.builder import DEFAULT_CHAIN, load_spec
 from node.specs.plugins import chosen_plugins
-from node.storage.datafolder import DataFolder
+from node.storage.datafolder import DataFolder, as_marked
 from node.storage.disk import SystemDisk
 from state.chain.chain import Chain as StateChain
 from state.chain.digest import state_digest
@@ -116,7 +116,7 @@ def load_command(file: Existing, /, *, data: Data, chain: Chain = DEFAULT_CHAIN,
     """
     spec = load_spec(chain)
     verify(file, spec)
-    path = install(file, data_folder(data), spec, SystemDisk())
+    path = install(file, data_folder(data), as_marked(spec, opened_snapshot(file).index.chain), SystemDisk())
     show(path)
     return 0
 
@@ -149,7 +149,7 @@ def diff_command(
 async def _save(settings: Settings, to: Path | None, with_blocks: bool) -> int:
     assert settings.data is not None
     context = NodeContext(settings)
-    folder = DataFolder(settings.data, settings.spec, context.chain.state.wire)
+    folder = DataFolder(settings.data, context.settings.spec, context.chain.state.wire)
     try:
         await load(context, folder)
         path = save(context.chain, to or folder_of(settings.data), SystemDisk(), with_blocks=with_blocks)
@@ -163,9 +163,8 @@ async def _compare(path: Path, spec: ChainSpec, data: Path) -> int:
     """Replay the blocks of a data folder up to a snapshot's block, and compare the digest of the resulting state with the snapshot's.
     Raises SnapshotError.
     """
-    opened = Snapshot(path, SystemDisk())
-    head = opened.head
-    opened.close()
+    opened = opened_snapshot(path)
+    head, spec = opened.head, as_marked(spec, opened.index.chain)
     chain = StateChain(new_state(spec))
     folder = DataFolder(data, spec, chain.state.wire)
     try:
@@ -194,18 +193,22 @@ def verify(path: Path, spec: ChainSpec) -> None:
 
 def load_state(path: Path, spec: ChainSpec) -> State:
     """Load a snapshot with the plugins that it contains, and return its state."""
-    opened = Snapshot(path, SystemDisk())
-    opened.close()
-    chain = StateChain(new_state(spec, partial(enable, names=opened.head.plugins)))
+    opened = opened_snapshot(path)
+    chain = StateChain(new_state(as_marked(spec, opened.index.chain), partial(enable, names=opened.head.plugins)))
     load_snapshot(chain, path, SystemDisk()).finish()
     return chain.state
 
 
-def show(path: Path) -> None:
-    """Print the description of a snapshot. Raises SnapshotError."""
+def opened_snapshot(path: Path) -> Snapshot:
+    """Return a snapshot whose file is closed again, for its index. Raises SnapshotError."""
     opened = Snapshot(path, SystemDisk())
     opened.close()
-    for line in lines(opened):
+    return opened
+
+
+def show(path: Path) -> None:
+    """Print the description of a snapshot. Raises SnapshotError."""
+    for line in lines(opened_snapshot(path)):
         say(line)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from node.devchain import funding
 from node.devchain.block_modes import BlockMode, Leap, block_mode
 from node.devchain.savepoints import DevSavepoint, DevSettings, SavepointStore, read_settings
 from node.runtime.clock import ChainClock
@@ -145,18 +146,27 @@ class DevChain:
         ChainError.
 
         Clients refer to the head or to a block shortly before it, compute expirations from the head's time, and read irreversible blocks.
-        None of that works at the genesis, whose time is long ago.
+        None of that works at the genesis, whose time is long ago. The blocks also create the accounts of the spec, unless the genesis
+        does. If a kill interrupted this, continue in the next slots.
         """
         state = self.chain.state
-        if self.is_producing and not state.props.head_block_number:
+        if not self.is_producing:
+            return
+        if not state.props.head_block_number:
+            count = max(FIRST_BLOCKS, state.spec.last_funding_block)
             # A chain whose genesis is in the future, or only a few slots ago, gets its first slots.
-            last = max(slot_at_time(state, self.time), FIRST_BLOCKS)
-            self._make(slot_time(state, last - FIRST_BLOCKS + 1))
-            for _ in range(FIRST_BLOCKS - 1):
+            last = max(slot_at_time(state, self.time), count)
+            self._make(slot_time(state, last - count + 1))
+            for _ in range(count - 1):
                 self._make(slot_time(state, 1))
+        while funding.has_missing_accounts(state):
+            self._make(slot_time(state, 1))
 
     def _make(self, time: int) -> SignedBlock:
-        """Make a block in the slot at `time`, or in the next slot whose witness signs with a key of this node. Raises ChainError."""
+        """Make a block in the slot at `time`, or in the next slot whose witness signs with a key of this node. Raises ChainError.
+
+        If blocks have to create accounts that don't exist yet, this one creates the first of them.
+        """
         state = self.chain.state
         begun = max(1, slot_at_time(state, time))
         for slot in range(begun, begun + state.schedule.num_scheduled_witnesses):
@@ -168,10 +178,20 @@ class DevChain:
             raise Refused("no witness of this round signs with a key of this node", condition="witness.signing_key in keys")
         when = slot_time(state, slot)
         require_in_time(when)
-        block = self.chain.generate_block(when, witness, secret, Skip.UNDO_HISTORY_CHECK)
+        own = self._funding(when) if funding.has_missing_accounts(state) else ()
+        block = self.chain.generate_block(when, witness, secret, Skip.UNDO_HISTORY_CHECK, own)
         self.clock.advance_to(when * 1000)
         self.next_block_time = None
         return block
+
+    def _funding(self, when: int) -> tuple[SignedTransaction, ...]:
+        """Return the transactions for the accounts that the block at `when` creates. Raises Refused."""
+        genesis = self.chain.state.spec.genesis
+        secret = self.secrets.get(genesis.witness_key)
+        if secret is None:
+            text = "${witness} creates the accounts of the chain spec, and witness_keys doesn't have its key"
+            raise Refused(text, condition="genesis.witness_key in witness_keys", witness=genesis.witness)
+        return funding.funding_transactions(self.chain.state, secret, when)
 
     # -------------------------------------------------------------- modes and time
 

@@ -1,13 +1,17 @@
 """Detects the chain that blocks belong to: the one named in their data folder, else the known chain that accepts the first blocks.
 
-Chains differ in the signatures of their first blocks, and in constants such as the time of the genesis.
+Chains differ in the signatures of their first blocks, and in constants such as the time of the genesis. Block 1 also shows whether blocks
+or the genesis create the accounts of a chain spec.
 """
 
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from node.history.sources import STANDARD_INPUT, is_pipe, open_source
+from node.runtime import former_chains
 from node.runtime.errors import FileError, NodeError
 from node.specs.builder import load_spec, spec_names
 from node.storage.blockfile import SYSTEM
@@ -15,6 +19,7 @@ from node.storage.blocklog import LOG_NAME
 from node.storage.datafolder import FolderMark, read_chain
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
+from state.operations.accounts import AccountCreate
 from state.protocol.errors import ChainError
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
@@ -29,7 +34,7 @@ class ChainUnclear(NodeError):
 
 def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
     """Return the spec for the blocks at a path: `given`, or without it the detected one. Raises ChainUnclear if the blocks contradict
-    `given`.
+    `given`. In either, the accounts are created where the blocks show it (`fitted`).
 
     The blocks of a pipe are not compared with `given`. Raises ChainUnclear also if no chain is detected, and FileError for unreadable
     blocks.
@@ -37,24 +42,48 @@ def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
     if given is None:
         if not path.exists() and path != STANDARD_INPUT:
             raise FileError(f"{path}: No such file or folder")
-        return load_spec(_chain_of(path))
-    if path.exists() and not is_pipe(path):
+        given = load_spec(_chain_of(path))
+    elif path.exists() and not is_pipe(path):
         _require_fitting(path, given)
-    return given
+    return fitted(given, path)
+
+
+def fitted(spec: ChainSpec, path: Path) -> ChainSpec:
+    """Return the spec with its accounts in blocks if block 1 at a path creates the first one, else with its accounts at genesis.
+
+    Without block 1, or if the path is a pipe, the spec is unchanged.
+    """
+    accounts = spec.genesis.accounts
+    if not accounts or not path.exists() or is_pipe(path):
+        return spec
+    try:
+        with closing(open_source(path, Wire(spec))) as source:
+            block = next(iter(source), None)
+    except FileError:  # blocks of another chain, or none
+        block = None
+    if block is None or block.number != 1:
+        return spec
+    operations = (operation for trx in block.transactions for operation in trx.operations)
+    created = {operation.new_account_name for operation in operations if isinstance(operation, AccountCreate)}
+    return spec.with_accounts_in_blocks(accounts[0].name in created)
 
 
 def _chain_of(path: Path) -> str:
     """Detect the chain of the blocks at a path, and return its name."""
     marked = _mark_at(path)
+    if marked is not None and former_chains.advice(marked.chain_id):
+        raise _former(path, marked.chain_id)
     if marked is not None and marked.name in spec_names():
         return marked.name
     found: list[str] = []
     if not is_pipe(path):
         open_source(path, Wire(load_spec(ANY))).close()
         found = _accepting(path, 1)
-        if len(found) > 1:
-            # Chains with the same witness keys differ in the signatures of transactions.
-            found = _accepting(path, _deciding_block(path, load_spec(found[0]))) or found
+        # Chains with the same witness keys differ in the signatures of transactions.
+        decided = _accepting(path, _deciding_block(path, load_spec(found[0]))) if len(found) > 1 else found
+        if not decided:
+            _require_current(path)
+        found = decided or found
     if len(found) == 1:
         return found[0]
     which = f"{' and '.join(found)} both accept the first blocks" if found else f"The known chains are {', '.join(spec_names())}"
@@ -69,11 +98,29 @@ def _require_fitting(path: Path, spec: ChainSpec) -> None:
         marked = None
     if marked is not None:
         found = [] if marked.chain_id == spec.chain_id.hex() else [marked.name]
+        if found and former_chains.advice(marked.chain_id):
+            raise _former(path, marked.chain_id)
     else:
         number = _deciding_block(path, spec)
-        found = [] if not number or _accepts(spec, path, number) else [name for name in _accepting(path, number) if name != spec.name]
+        is_fitting = not number or _accepts(spec, path, number)
+        found = [] if is_fitting else [name for name in _accepting(path, number) if name != spec.name]
+        if not is_fitting and not found:
+            _require_current(path)
     if found:
         raise ChainUnclear(f"{path}: the blocks belong to the chain {' or '.join(found)}, not to {spec.name}")
+
+
+def _require_current(path: Path) -> None:
+    """Raise ChainUnclear if a chain with a former id accepts the first blocks of a source, which no known chain accepts."""
+    for chain_id, name in former_chains.FORMER.items():
+        former = replace(load_spec(name).with_accounts_in_blocks(False), chain_id=bytes.fromhex(chain_id))
+        if _accepts(former, path, _deciding_block(path, former)):
+            raise _former(path, chain_id)
+
+
+def _former(path: Path, chain_id: str) -> ChainUnclear:
+    """Return the error for blocks of a chain with a former id."""
+    return ChainUnclear(f"{path}: the blocks belong to the chain {chain_id[:8]}{former_chains.advice(chain_id)}")
 
 
 def _mark_at(path: Path) -> FolderMark | None:
@@ -112,7 +159,7 @@ def _accepting(path: Path, number: int) -> list[str]:
 
 def _accepts(spec: ChainSpec, path: Path, number: int) -> bool:
     """Whether a chain at genesis accepts the blocks of a source up to block `number`."""
-    chain = Chain(new_state(spec))
+    chain = Chain(new_state(fitted(spec, path)))
     try:
         with closing(open_source(path, chain.state.wire)) as source:
             for block in source:

@@ -22,7 +22,7 @@ from node.snapshots.file import Snapshot
 from node.snapshots.folder import block_of, folder_of, paths
 from node.snapshots.folder import load as load_snapshot
 from node.snapshots.saver import SnapshotSaver
-from node.storage.datafolder import DataFolder
+from node.storage.datafolder import DataFolder, as_marked
 from node.storage.disk import SystemDisk
 from node.storage.edit_log import EDITS_NAME
 from rpc.log import Log
@@ -105,14 +105,14 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
 
 
 def with_plugins_of(path: Path, settings: Settings) -> Settings:
-    """Return the settings without the plugins whose data is missing from the snapshot at `path`."""
+    """Return the settings without the plugins whose data is missing from the snapshot at `path`, and with the spec that fits it."""
     snapshot = Snapshot(path, settings.disk)
     snapshot.close()
     # Some names are groups of methods, which have no data.
     plugins = tuple(name for name in settings.plugins if name not in PLUGINS or name in snapshot.head.plugins)
     if left := [name for name in settings.plugins if name not in plugins]:
         _log.warning("plugins disabled, since the snapshot lacks their data", plugins=" ".join(left))
-    return replace(settings, plugins=plugins)
+    return replace(settings, plugins=plugins, spec=as_marked(settings.spec, snapshot.index.chain))
 
 
 def start_at(chain: Chain, task: Replay) -> None:

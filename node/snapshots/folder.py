@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import MsgspecError, Struct
 
+from node.runtime import former_chains
 from node.runtime.memory import collector_off
 from node.snapshots.file import CorruptSnapshot, IncompatibleSnapshot, OffChainSnapshot, Snapshot, SnapshotError, SnapshotWriter, Unwritable
 from node.storage.datafolder import mark_of
@@ -196,6 +197,7 @@ def require_fit(snapshot: Snapshot, chain: Chain) -> None:
     if index.chain.chain_id != ours.chain_id:
         raise IncompatibleSnapshot(
             f"{path}: is of the chain {index.chain.name} ({index.chain.chain_id[:8]}), not of {ours.name} ({ours.chain_id[:8]})"
+            f"{former_chains.advice(index.chain.chain_id)}"
         )
     if index.chain.genesis != ours.genesis:
         differs = difference(index.spec.encode(), index.chain.genesis, chain.state.spec) or "it doesn't say which"

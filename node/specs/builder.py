@@ -35,6 +35,7 @@ SIZE_MAX = 1 << 24
 DEPTH_MAX = 16  # of nested tables; no key is deeper than three
 NAMES_SHOWN_MAX = 20  # in an error
 ACCOUNTS_MAX = 1000  # made by an option; each has four keys to compute
+ACCOUNTS_IN_BLOCKS_SINCE = 20  # the hardfork since which the creation fee is exact, and is burned
 
 Table = dict[str, Any]
 Layers = list[tuple[Path, Table]]
@@ -282,7 +283,11 @@ class GenesisTable(Struct, forbid_unknown_fields=True):
         KeyText, Meta(description="The first witness's public key; by default that of the first key in `witness_keys`.")
     ] = None
     price_feed: Annotated[PriceTable | None, Meta(description="The price feed before block 1.")] = None
-    accounts: Annotated[list[AccountsTable], Meta(description="The accounts before block 1.")] = []
+    accounts: Annotated[list[AccountsTable], Meta(description="The funded accounts.")] = []
+    accounts_in_blocks: Annotated[
+        bool,
+        Meta(description="Whether operations in the first blocks create the accounts, instead of the genesis."),
+    ] = False
 
 
 class SpecTable(Struct, forbid_unknown_fields=True):
@@ -434,6 +439,7 @@ def build_genesis(table: SpecTable, secrets: list[bytes]) -> Genesis:
         price_feed=price_feed,
         accounts=tuple(account for index in range(len(given.accounts)) for account in build_accounts(table, index)),
         hardfork=given.hardfork,
+        accounts_in_blocks=given.accounts_in_blocks,
     )
 
 
@@ -522,10 +528,12 @@ def some_of(names: list[str]) -> str:
 
 
 def check_numbers(spec: ChainSpec) -> None:
-    """Raise Fault for a supply above the chain's limit, or for a hardfork that the build doesn't have."""
+    """Raise Fault for a supply above the chain's limit, or for a hardfork that the build doesn't have or the spec can't use."""
     sbd = spec.constants.COIN_SBD_INIT_SUPPLY + spec.genesis_printed_sbd
     for asset, supply in (("COIN", spec.genesis_supply), ("SBD", sbd)):
         if supply > constants.COIN_MAX_SHARE_SUPPLY:
             raise Fault("genesis.accounts", f"expected at most {constants.COIN_MAX_SHARE_SUPPLY} satoshis of {asset} altogether")
+    if spec.genesis.accounts_in_blocks and spec.genesis.hardfork < ACCOUNTS_IN_BLOCKS_SINCE:
+        raise Fault("genesis.hardfork", f"expected at least {ACCOUNTS_IN_BLOCKS_SINCE}, or false for genesis.accounts_in_blocks")
     if spec.genesis.hardfork > spec.constants.COIN_NUM_HARDFORKS:
         raise Fault("genesis.hardfork", f"expected at most {spec.constants.COIN_NUM_HARDFORKS}, the last hardfork of the build")

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from node.runtime import former_chains
 from node.runtime.errors import DiskError, FileError, NodeError
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import BlockLog
@@ -157,11 +158,18 @@ def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = 
     ours = mark_of(spec)
     if found.chain_id != ours.chain_id:
         theirs, own = f"{found.name} ({found.chain_id})", f"{ours.name} ({ours.chain_id})"
-        raise NodeError(f"{folder} holds the chain {theirs}, not {own}; use another folder, or the other chain's spec")
+        advice = former_chains.advice(found.chain_id) or "; use another folder, or the other chain's spec"
+        raise NodeError(f"{folder} holds the chain {theirs}, not {own}{advice}")
     if found.genesis != ours.genesis:
         what = f"{folder} holds the chain {found.name} with another genesis or other constants than {ours.name} has now"
         differs = difference(read_copy(disk, folder), found.genesis, spec) or UNKNOWN
         raise NodeError(f"{what} ({differs}). Start with the spec, --witnesses and --accounts as they were, or give --data a fresh folder")
+
+
+def as_marked(spec: ChainSpec, mark: ChainMark) -> ChainSpec:
+    """Return the spec, or if only that fits a mark, the spec with its accounts in blocks instead of at genesis, or the other way round."""
+    other = spec.with_accounts_in_blocks(not spec.genesis.accounts_in_blocks)
+    return other if mark.genesis == digest_of(decisive(other)) else spec
 
 
 def mark_of(spec: ChainSpec) -> ChainMark:

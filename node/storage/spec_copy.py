@@ -24,6 +24,8 @@ NAMED_MAX = 5
 SHOWN_MAX = 80
 # The fields of a spec that can change between starts, because they don't affect the result of blocks.
 FREE = ("name", "witness_keys", "required_participation", "plugins", "community_prefix")
+# Fields of the genesis that were added later.
+OMITTED = ("witnesses", "accounts_in_blocks")
 NONE = "none"
 ACCOUNTS = "genesis.accounts"
 # Fields that have other names in TOML files.
@@ -37,9 +39,8 @@ PARSE_ERRORS = (ArithmeticError, AttributeError, LookupError, OSError, Recursion
 def decisive(spec: ChainSpec) -> bytes:
     """Encode the fields of a spec that affect the result of blocks, as JSON with sorted keys."""
     fields = {key: value for key, value in asdict(spec).items() if key not in FREE}
-    if not spec.genesis.witnesses:
-        # Omitted as in versions without this field, so that their folders and snapshots still match.
-        fields["genesis"] = {key: value for key, value in asdict(spec.genesis).items() if key != "witnesses"}
+    # Omitted as in versions without these fields, so that their folders and snapshots still match.
+    fields["genesis"] = {key: value for key, value in asdict(spec.genesis).items() if value or key not in OMITTED}
     return msgspec.json.encode(fields, order="sorted")
 
 

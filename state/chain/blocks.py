@@ -117,6 +117,8 @@ def apply_beginning(state: State, block: SignedBlock, count: int, skip_flags: in
 def apply_block(state: State, block: SignedBlock, skip_flags: int = Skip.NOTHING) -> None:
     """Apply a block or raise a refusal. After a refusal the caller undoes partial changes."""
     apply_beginning(state, block, len(block.transactions), skip_flags)
+    if block.number == 1:
+        require_accounts(state)
     here = state.position
     here.trx_in_block, here.op_in_trx, here.virtual_op = NO_TRANSACTION, 0, 0
     # Up to this point, rules see the number and time of the previous block, and from here on those of this block.
@@ -125,6 +127,15 @@ def apply_block(state: State, block: SignedBlock, skip_flags: int = Skip.NOTHING
         step(state, block)
     for listener in state.listeners.after_block:  # 39
         listener(state, block)
+
+
+def require_accounts(state: State) -> None:
+    """Refuse block 1 unless it creates the first account of a chain spec whose accounts are created in blocks."""
+    genesis = state.spec.genesis
+    if genesis.accounts_in_blocks and genesis.accounts:
+        name = genesis.accounts[0].name
+        text = "block 1 doesn't create ${name}, so the accounts of this chain are at genesis: genesis.accounts_in_blocks = false"
+        require(state.accounts.by_name.get(name) is not None, text, condition="accounts_in_blocks", name=name)
 
 
 def require_merkle_root(state: State, block: SignedBlock, skip_flags: int) -> None:

@@ -5,7 +5,7 @@ transaction that contradicts an earlier one is refused at once. Every change of 
 change the head, apply them again. Source: block-processing.md §2.4-§2.7, §2.12, §4.3, §4.4, §6.4.
 """
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 
 from state.chain.blocks import NO_TRANSACTION
 from state.chain.fork_database import ForkDatabase
@@ -208,12 +208,14 @@ class Chain:
 
     # -------------------------------------------------------------- producing and debugging
 
-    def generate_block(self, when: int, witness: str, secret: bytes, skip_flags: int = Skip.NOTHING) -> SignedBlock:
-        """Assemble a block of pending transactions, sign it and apply it like any other block."""
+    def generate_block(
+        self, when: int, witness: str, secret: bytes, skip_flags: int = Skip.NOTHING, own: Sequence[SignedTransaction] = ()
+    ) -> SignedBlock:
+        """Assemble a block of pending transactions, or of the producer's `own`, sign it and apply it like any other block."""
         are_tried = not self.pool.skip_flags & ~skip_flags
         undone = self.pool.undo()
         try:
-            block = assemble_block(self.state, undone, when, witness, secret, skip_flags, self.pool.out_of_time, are_tried)
+            block = assemble_block(self.state, undone, when, witness, secret, skip_flags, self.pool.out_of_time, are_tried, own)
             self.main_branch.push(block, skip_flags | CHECKED_AT_HEAD if self.state.props.head_block_number else skip_flags)
         finally:
             self.pool.apply_again(undone, skip_flags)

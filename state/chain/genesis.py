@@ -28,13 +28,15 @@ def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: 
     create_reference_accounts(state)
     for name in spec.genesis.witnesses:
         create_witness(state, name)
-    for account in spec.genesis.accounts:
+    for account in spec.genesis.accounts_at_genesis:
         create_extra_account(state, account)
     create_singletons(state)
     prepare(state)
     if spec.genesis.hardfork:
         set_hardfork(state, spec.genesis.hardfork, apply_now=True)
         set_witness_versions(state, spec.genesis.hardfork)
+    if spec.genesis.accounts_in_blocks:
+        add_creation_fees(state)
     state.journal.commit(state.journal.position())
     return state
 
@@ -50,13 +52,29 @@ def create_reference_accounts(state: State) -> None:
         state.accounts.insert(Account(name=spec.treasury))
     state.accounts.insert(Account(name=constants.COIN_TEMP_ACCOUNT))
     state.account_authorities.insert(AccountAuthority(account=constants.COIN_TEMP_ACCOUNT, owner=OPEN, active=OPEN, posting=OPEN))
-    create_witness(state, spec.genesis.witness, spec.constants.COIN_INIT_SUPPLY, spec.constants.COIN_SBD_INIT_SUPPLY)
+    others = spec.genesis.accounts_at_genesis
+    create_witness(
+        state,
+        spec.genesis.witness,
+        coin=spec.genesis_supply - sum(account.coin + account.vesting for account in others),
+        sbd=spec.constants.COIN_SBD_INIT_SUPPLY + spec.genesis_printed_sbd - sum(account.sbd for account in others),
+        interest_since=spec.constants.COIN_GENESIS_TIME if spec.genesis.accounts_in_blocks else 0,
+    )
 
 
-def create_witness(state: State, name: str, coin: int = 0, sbd: int = 0) -> None:
+def create_witness(state: State, name: str, coin: int = 0, sbd: int = 0, interest_since: int = 0) -> None:
     """Insert a witness and its account, with the genesis witness key."""
     spec, key = state.spec, state.spec.genesis.witness_key
-    state.accounts.insert(Account(name=name, memo_key=key, balance=coin, sbd_balance=sbd))
+    state.accounts.insert(
+        Account(
+            name=name,
+            memo_key=key,
+            balance=coin,
+            sbd_balance=sbd,
+            sbd_seconds_last_update=interest_since,
+            sbd_last_interest_payment=interest_since,
+        )
+    )
     authority = key_authority(key)
     state.account_authorities.insert(AccountAuthority(account=name, owner=authority, active=authority, posting=authority))
     state.witnesses.insert(
@@ -69,6 +87,15 @@ def create_witness(state: State, name: str, coin: int = 0, sbd: int = 0) -> None
 def default_properties(spec: ChainSpec) -> ChainProperties:
     """Return the default properties of a witness."""
     return ChainProperties(account_creation_fee=spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE)
+
+
+def add_creation_fees(state: State) -> None:
+    """Give the first witness the fees for the accounts that it creates in the first blocks, which the hardforks have changed."""
+    genesis, props = state.spec.genesis, state.props
+    fees = state.schedule.median_props.account_creation_fee * len(genesis.accounts)
+    creator = state.account(genesis.witness)
+    state.accounts.modify(creator, balance=creator.balance + fees)
+    state.set_props(current_supply=props.current_supply + fees, virtual_supply=props.virtual_supply + fees)
 
 
 def create_extra_account(state: State, given: GenesisAccount) -> None:

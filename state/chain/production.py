@@ -51,8 +51,9 @@ def assemble_block(
     skip_flags: int = Skip.NOTHING,
     out_of_time: Callable[[], bool] = lambda: False,
     are_tried: bool = False,
+    own: Sequence[SignedTransaction] = (),
 ) -> SignedBlock:
-    """Return a signed block for a slot, with the pending transactions that can be applied and fit.
+    """Return a signed block for a slot, with the pending transactions that can be applied and fit, or only with the producer's `own`.
 
     `when` must be in a slot of the witness, and `secret` must be the private key of its signing key. Once `out_of_time` returns True,
     the first refused transaction ends the selection. `are_tried` means that all transactions have been applied in order on this head,
@@ -71,7 +72,9 @@ def assemble_block(
     # `seal_block` runs up to twice before the block is signed. The size of the empty block decides how many transactions fit, the
     # transactions determine the merkle root and the digest, and the id includes the signature.
     size = wire.seal_block(block).size + COUNT_SIZE
-    if waiting and are_tried and all_selectable(state, waiting, when, size):
+    if own:
+        block.transactions = tuple(own)
+    elif waiting and are_tried and all_selectable(state, waiting, when, size):
         block.transactions = tuple(waiting)
     else:
         block.transactions = select_transactions(state, waiting, when, name, size, skip_flags, out_of_time)

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from state.protocol import constants
 from state.protocol.values.asset import NULL_PRICE, Price
@@ -17,6 +18,8 @@ Natural = Annotated[int, Meta(ge=0)]
 
 RELEASE_MASK = 0xFFFF0000
 SPELLINGS_MAX = 16384
+# With at most 450 bytes each, they fit into a block of the smallest size limit that witnesses can vote for.
+ACCOUNTS_PER_BLOCK = 128
 # Matches the placeholder as a word or at a boundary within an identifier, but not in "Bitcoin".
 BRAND_WORD = re.compile(r"(?<![A-Za-z])(?:coin|COIN|Coin)")
 
@@ -178,10 +181,10 @@ BUILDS = {"main": MAIN_BUILD, "test": TEST_BUILD}
 
 
 class GenesisAccount(Struct, frozen=True, kw_only=True):
-    """An account that genesis creates after the accounts of the reference, in the order of the spec.
+    """An account of the spec. The genesis creates it after the accounts of the reference, in the order of the spec, or blocks create it.
 
-    Each authority has one key with weight 1 and threshold 1. Unlike the reference's genesis accounts, the account has a metadata row, and
-    its sbd_seconds_last_update is the genesis time (0 would earn decades of interest).
+    Each authority has one key with weight 1 and threshold 1. Unlike the reference's genesis accounts, one that genesis creates has a
+    metadata row, and its sbd_seconds_last_update is the genesis time (0 would earn decades of interest).
     """
 
     name: str
@@ -213,6 +216,13 @@ class Genesis(Struct, frozen=True, kw_only=True):
     accounts: tuple[GenesisAccount, ...] = ()
     witnesses: tuple[str, ...] = ()  # further witnesses, with accounts of these names and the keys of the first one
     hardfork: Natural = 0  # The last step of genesis applies hardforks 1 to this one; block 1 applies later ones.
+    # The first witness creates `accounts` by operations in the first blocks, from balances that it has at genesis.
+    accounts_in_blocks: bool = False
+
+    @property
+    def accounts_at_genesis(self) -> tuple[GenesisAccount, ...]:
+        """The accounts of the spec that genesis creates."""
+        return () if self.accounts_in_blocks else self.accounts
 
 
 class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
@@ -280,6 +290,26 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
         """The version 0.n.0 of each hardfork, indexed by its number."""
         return tuple(number << 16 for number in range(len(self.hardfork_times)))
 
+    def with_accounts_in_blocks(self, is_so: bool) -> "ChainSpec":
+        """Return the spec with its accounts created in the first blocks, or at genesis."""
+        if is_so == self.genesis.accounts_in_blocks:
+            return self
+        return replace(self, genesis=replace(self.genesis, accounts_in_blocks=is_so))
+
+    @cached_property
+    def last_funding_block(self) -> int:
+        """The number of the last block that creates accounts of the spec; 0 if the genesis creates them."""
+        count = len(self.genesis.accounts) if self.genesis.accounts_in_blocks else 0
+        return -(-count // ACCOUNTS_PER_BLOCK)
+
+    @cached_property
+    def rc_start_block(self) -> int:
+        """The block after which resource credits begin: RC_START_BLOCK, but not before all accounts of the spec exist.
+
+        Their creation costs no credits then, and as on a chain with accounts at genesis, all have some even without VESTS.
+        """
+        return max(self.constants.RC_START_BLOCK, self.last_funding_block)
+
     # Initial totals, so that every supply equals the sum of its balances at genesis.
 
     @cached_property
@@ -298,12 +328,12 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     @cached_property
     def genesis_vesting_fund(self) -> int:
         """total_vesting_fund_coin at genesis, in satoshis."""
-        return sum(account.vesting for account in self.genesis.accounts)
+        return sum(account.vesting for account in self.genesis.accounts_at_genesis)
 
     @cached_property
     def genesis_vesting_shares(self) -> int:
         """total_vesting_shares at genesis, in satoshis of VESTS before the split of HF 1."""
-        return sum(account.vesting_shares for account in self.genesis.accounts)
+        return sum(account.vesting_shares for account in self.genesis.accounts_at_genesis)
 
 
 @lru_cache(maxsize=SPELLINGS_MAX)

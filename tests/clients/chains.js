@@ -7,10 +7,10 @@ const TESTNET = {
 }
 const DEV = {
   brand: 'COIN', coin: 'COIN', prefix: 'TST', funds: '100000.000 COIN',
-  id: '72a2b8e4c8af1c8e571f90b7ee885840b00fb10acfc8c024cd2b538d4dc4fbbc',
+  id: 'bd145557a881b8677e017bf3c23a735ce0842845dd942860a86630b9cd2c7948',
 }
 // Like dev, with symbols that dsteem supports.
-const DEV_TESTS = {...DEV, coin: 'TESTS', funds: '100000.000 TESTS', id: 'aba0ceab4e13f9f3d6248f03359d1a1632d52d57cc8c6826b0250d5eec204e26'}
+const DEV_TESTS = {...DEV, coin: 'TESTS', funds: '100000.000 TESTS', id: '0703e0fea8edf10a5aed3ab9f2ecef56c1c41565cc0c0a932b1dc35232d03010'}
 const INIT_WIF = '5JNHfZYKGaomSFvd4NUdQ9qMcEAC43kujbfjueTHpVapX1Kzq2n'
 // The password from which the keys of dev's accounts, and of accounts that sessions create, are derived.
 const PASSWORD = 'dev'

@@ -12,7 +12,6 @@ import rpc.api
 import state.operations
 from node.devchain.devchain import DevChain
 from node.runtime.clock import ChainClock
-from node.specs.builder import load_spec
 from node.specs.known_chains import known_chains
 from rpc.caller import ANYBODY, LOCAL, Caller
 from rpc.declare.errors import PushFailed
@@ -34,6 +33,7 @@ from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.protocol.work import LOCAL_UNITS_MAX, UNITS_MAX
 from state.store.rows import run_steps
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
+from tests.helpers.chains import genesis_spec
 from tests.helpers.method_coverage import watched
 from tests.helpers.shapes import mismatches, shapes
 
@@ -105,7 +105,7 @@ class ApiChain:
     """A chain at genesis with these plugins, and its service. Without plugins, it serves all methods."""
 
     def __init__(self, spec: str = "testnet", plugins: Sequence[str] | None = None) -> None:
-        self.chain = Chain(new_state(load_spec(spec), prepare=lambda state: enable(state, plugins or ())))
+        self.chain = Chain(new_state(genesis_spec(spec), prepare=lambda state: enable(state, plugins or ())))
         self.state = self.chain.state
         self.wire = self.state.wire
         self.processor = StubProcessor(self.chain)

@@ -47,9 +47,14 @@ def chain_at(hardfork: int = NEWEST, spec: ChainSpec = TEST_SPEC, number: int = 
     return Chain(fresh)
 
 
+def genesis_spec(name: str) -> ChainSpec:
+    """Return a chain spec with its accounts at genesis, so that the chain of a test can begin with any block."""
+    return load_spec(name).with_accounts_in_blocks(False)
+
+
 def genesis_state(*plugins: str, chain: str = "steem-testnet") -> State:
     """Return a state at genesis with these plugins."""
-    return new_state(load_spec(chain), prepare=lambda state: enable(state, plugins))
+    return new_state(genesis_spec(chain), prepare=lambda state: enable(state, plugins))
 
 
 def key_of(name: str) -> bytes:

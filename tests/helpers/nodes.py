@@ -21,8 +21,9 @@ from state.protocol.operation import Operation
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire, merkle_root
 from state.protocol.values.asset import Asset
 from tests.conftest import CASES
+from tests.helpers.chains import genesis_spec
 
-DEV = load_spec("dev")
+DEV = genesis_spec("dev")
 SECRET = secret_from_wif(DEV.witness_keys[0])
 START = 1_800_000_000  # some time after the genesis of dev, on a slot
 

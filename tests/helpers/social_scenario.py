@@ -9,7 +9,6 @@ from typing import Any
 
 import rpc.api
 import state.operations
-from node.specs.builder import load_spec
 from rpc.declare.method import METHODS
 from rpc.jsonrpc.dispatch import Service
 from state.chain.genesis import new_state
@@ -34,6 +33,7 @@ from state.tables.accounts import Account, AccountMetadata
 from state.tables.content import Comment as CommentRow
 from state.tables.content import CommentContent, CommentVote
 from tests.conftest import VECTORS, read_json
+from tests.helpers.chains import genesis_spec
 from tests.helpers.method_coverage import watched
 from tests.helpers.shapes import mismatches, shapes
 
@@ -80,7 +80,7 @@ class SocialScenario:
     """A state with the social index, and its RPC service."""
 
     def __init__(self, spec: str = "testnet") -> None:
-        self.state = new_state(load_spec(spec), prepare=lambda state: enable(state, (FOLLOW.name, COMMUNITIES.name)))
+        self.state = new_state(genesis_spec(spec), prepare=lambda state: enable(state, (FOLLOW.name, COMMUNITIES.name)))
         set_hardfork(self.state, NEWEST, apply_now=True)
         self.social: Social = COMMUNITIES.of(self.state)
         self.facts = self.social.facts = GivenChain()

@@ -14,6 +14,7 @@ from msgspec import Struct
 from node.client.errors import NoNode, RefusedCall, TooLarge, WrongChain
 from node.client.trio_http import REPLY_BYTES_MAX, Connection, connected
 from node.replicas.follow.stream_lines import PARSE_ERRORS, SHOWN_MAX, read_header, read_packed
+from node.runtime import former_chains
 from node.runtime.errors import NodeError
 from node.storage.blockfile import is_legacy
 from rpc.jsonrpc.scheduler import ReplyScheduler
@@ -161,7 +162,7 @@ class NodeSource:
                 return
         ids = [value for key, value in config.items() if key.endswith("CHAIN_ID")] if isinstance(config, dict) else []
         if ids and ids[0] != self._spec.chain_id.hex():
-            raise another_chain(self.url, f"the chain id {str(ids[0])[:SHOWN_MAX]}", self._spec)
+            raise another_chain(self.url, "another chain", str(ids[0])[:SHOWN_MAX], self._spec)
 
 
 def require_same_state(url: str, header: StreamHeader, position: SyncPosition) -> None:
@@ -182,20 +183,21 @@ def require_same_state(url: str, header: StreamHeader, position: SyncPosition) -
 def require_same_chain(url: str, spec: ChainSpec, header: StreamHeader) -> None:
     """Raise WrongChain if the other chain has another id or genesis."""
     if header.chain_id != spec.chain_id.hex():
-        raise another_chain(url, f"the chain {header.name} (chain id {header.chain_id})", spec)
+        raise another_chain(url, f"the chain {header.name}", header.chain_id, spec)
     if header.genesis != genesis_fingerprint(spec):
         own = f"{1 + len(spec.genesis.witnesses)} witnesses and {len(spec.genesis.accounts)} accounts"
         # A broker doesn't report the chain's constants.
         theirs = f": {header.witnesses} witnesses and {header.accounts} accounts, here {own}" if header.witnesses else ""
         raise WrongChain(
             f"{url} has the chain {header.name} from another genesis than this node's {spec.name}{theirs}. Start both with the same"
-            " --chain, --witnesses and --accounts."
+            " --chain, --witnesses, --accounts and --no-produce."
         )
 
 
-def another_chain(url: str, theirs: str, spec: ChainSpec) -> WrongChain:
+def another_chain(url: str, theirs: str, chain_id: str, spec: ChainSpec) -> WrongChain:
     """Return the error for a node with another chain id."""
-    return WrongChain(f"{url} has {theirs}, this node has {spec.name} (chain id {spec.chain_id.hex()}). Use the same --chain for both.")
+    advice = former_chains.advice(chain_id) or ". Use the same --chain for both."
+    return WrongChain(f"{url} has {theirs} (chain id {chain_id}), this node has {spec.name} (chain id {spec.chain_id.hex()}){advice}")
 
 
 async def head_of(connection: Connection) -> tuple[int, bytes]:

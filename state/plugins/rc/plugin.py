@@ -169,10 +169,10 @@ def start_block(state: State, rc: Rc, block: SignedBlock) -> None:
 
 
 def after_block(state: State, rc: Rc, block: SignedBlock) -> None:
-    """Start credits at block RC_START_BLOCK. After each later block, refill the pools and subtract the block's usage from them."""
+    """Start credits at block `rc_start_block`. After each later block, refill the pools and subtract the block's usage from them."""
     usage = rc.block_usage
     if not rc.accounts.next_id:
-        if state.props.head_block_number != state.spec.constants.RC_START_BLOCK:
+        if state.props.head_block_number != state.spec.rc_start_block:
             return
         start(state, rc)
         # Before the start `charge` adds up no usage, but the usage of this block is subtracted from the pools.

@@ -25,7 +25,7 @@ PASSWORD = "dev"
 
 # By default beem uses the symbols TESTS and TBD for every test chain.
 DEV = {
-    "chain_id": "72a2b8e4c8af1c8e571f90b7ee885840b00fb10acfc8c024cd2b538d4dc4fbbc",
+    "chain_id": "bd145557a881b8677e017bf3c23a735ce0842845dd942860a86630b9cd2c7948",
     "min_version": "0.0.0",
     "prefix": "TST",
     "chain_assets": [

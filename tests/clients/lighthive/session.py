@@ -10,7 +10,7 @@ from lighthive.helpers.event_listener import EventListener
 
 from tests.clients.steps import equal, refused, step, wait_for_blocks, wait_until
 
-CHAIN = {"chain_id": "72a2b8e4c8af1c8e571f90b7ee885840b00fb10acfc8c024cd2b538d4dc4fbbc"}
+CHAIN = {"chain_id": "bd145557a881b8677e017bf3c23a735ce0842845dd942860a86630b9cd2c7948"}
 # The keys that `bin/coind keys alice` prints.
 ACTIVE, POSTING = "5JCXCZAvvU391AEVoDMFTgwShH7UWx284upYkYLfxDeieQ3UemK", "5KKtM8YTwpwkTTCFs4e4eeez1skSFmGVnhb2FGKaKru8FbCc7kG"
 SENT = ("transfer", "comment", "vote", "custom_json", "transfer_to_vesting")

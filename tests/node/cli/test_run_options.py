@@ -25,6 +25,12 @@ def test_without_options_the_settings_are_the_defaults(started: Started) -> None
     assert (settings.witnesses, settings.accounts, settings.is_producing, settings.spec.name) == (1, None, True, "dev")
 
 
+def test_accounts_are_created_in_blocks_where_a_node_makes_them(started: Started) -> None:
+    follow = ("--follow", "http://127.0.0.1:1")
+    for words, expected in (((), True), (("--no-produce",), False), (follow, True), ((*follow, "--no-produce"), False)):
+        assert started("run", *words).spec.genesis.accounts_in_blocks == expected
+
+
 def test_blocks_and_time(started: Started) -> None:
     settings = started("run", "--blocks", "mixed:2.5", "--time", "2026-03-01T12:00:00", "--leap", "produced", "--witnesses", "21")
     assert (settings.blocks, settings.leap, settings.witnesses) == (BlockMode("mixed", 2.5), "produced", 21)

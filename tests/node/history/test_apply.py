@@ -16,7 +16,6 @@ from node.history.sources import Pipe
 from node.replay.run import Replay, replay_file
 from node.runtime.errors import FileError, NodeError
 from node.runtime.progress import Progress
-from node.specs.builder import load_spec
 from node.specs.plugins import chosen_plugins
 from node.storage.blockfile import BlockFile
 from state.chain.chain import Chain
@@ -29,6 +28,7 @@ from state.plugins.registry import enable
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import frame
 from tests.conftest import CASES, MAINNET, read_json
+from tests.helpers.chains import genesis_spec
 from tests.helpers.golden import fails, same_as_golden
 from tests.helpers.nodes import case_log, case_wire, dev_chain, empty_blocks, json_lines, make_block, transfer
 
@@ -37,7 +37,7 @@ HEAD_100 = "00000064"
 
 async def replayed(path: Path, spec: str = "steem-testnet", *, skip: int = Skip.NOTHING, until: BlockPoint | int | None = None) -> Chain:
     """Replay a file, and return the resulting chain."""
-    chain = Chain(new_state(load_spec(spec)))
+    chain = Chain(new_state(genesis_spec(spec)))
     blocks = BlockFile(path, chain.state.wire)
     assert await replay(ChainCursor(chain, blocks, skip_flags=skip), until=until)
     return chain
@@ -78,7 +78,7 @@ async def test_a_replay_can_end_within_a_block() -> None:
 
 
 async def test_plugins_treat_transactions_of_a_partial_block_as_pending() -> None:
-    spec = load_spec("steem-testnet")
+    spec = genesis_spec("steem-testnet")
     chain = Chain(new_state(spec, lambda fresh: enable(fresh, chosen_plugins(spec))))
     blocks = BlockFile(case_log("rewards"), chain.state.wire)
     assert await replay(ChainCursor(chain, blocks), until=BlockPoint(88, 3))
@@ -152,7 +152,7 @@ async def test_a_torn_pipe_is_applied_up_to_its_end() -> None:
     reading, writing = os.pipe()
     os.write(writing, case_log("rewards").read_bytes()[:15000])
     os.close(writing)
-    chain = Chain(new_state(load_spec("steem-testnet")))
+    chain = Chain(new_state(genesis_spec("steem-testnet")))
     blocks = BlockFile(Path("a pipe"), chain.state.wire, pipe=Pipe(reading))
     with pytest.raises(BlockRefused) as refused:
         await replay(ChainCursor(chain, blocks))
@@ -163,7 +163,7 @@ async def test_a_pipe_can_have_blocks_of_another_chain() -> None:
     reading, writing = os.pipe()
     os.write(writing, case_log("rewards").read_bytes()[:15000])
     os.close(writing)
-    chain = Chain(new_state(load_spec("dev")))
+    chain = Chain(new_state(genesis_spec("dev")))
     with fails(BlockRefused):
         await replay(ChainCursor(chain, BlockFile(Path("a pipe"), chain.state.wire, pipe=Pipe(reading))))
 
@@ -268,13 +268,13 @@ def test_a_terminal_shows_a_progress_bar() -> None:
 
 
 def test_a_replay_can_check_invariants(capsys: pytest.CaptureFixture[str]) -> None:
-    settings = Settings(spec=load_spec("steem-testnet"), plugins=(), check_invariants=10)
+    settings = Settings(spec=genesis_spec("steem-testnet"), plugins=(), check_invariants=10)
     assert replay_file(settings, Replay(source=case_log("block_feed"))) == 0
     assert "state digest" in capsys.readouterr().out
 
 
 def test_a_broken_invariant_stops_the_node() -> None:
-    context = NodeContext(Settings(spec=load_spec("dev"), plugins=(), check_invariants=2))
+    context = NodeContext(Settings(spec=genesis_spec("dev"), plugins=(), check_invariants=2))
     for _ in range(3):
         make_block(context.chain)
     context.require_sound()
@@ -290,10 +290,10 @@ def test_a_broken_invariant_stops_the_node() -> None:
 def test_a_refused_replay_shows_how_far_it_got(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     number = with_flipped_bit(tmp_path / "log")
     with fails(BlockRefused):
-        replay_file(Settings(spec=load_spec("steem-testnet"), plugins=()), Replay(source=tmp_path / "log"))
+        replay_file(Settings(spec=genesis_spec("steem-testnet"), plugins=()), Replay(source=tmp_path / "log"))
     assert capsys.readouterr().out.startswith(f"head block {number - 1} ")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with fails(NodeError):
-        replay_file(Settings(spec=load_spec("dev"), plugins=()), Replay(source=tmp_path / "none"))
+        replay_file(Settings(spec=genesis_spec("dev"), plugins=()), Replay(source=tmp_path / "none"))

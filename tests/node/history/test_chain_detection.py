@@ -4,13 +4,19 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from node.app.local_chain import LocalChain
 from node.history.chain_detection import ChainUnclear, detect_chain
+from node.runtime import former_chains
 from node.specs.builder import load_spec
 from node.storage.blocklog import LOG_NAME
 from node.storage.datafolder import CHAIN_NAME, DataFolder
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
 from tests.helpers.commands import coind
-from tests.helpers.nodes import DEV, case_log, dev_chain, json_lines, make_block, transfer
+from tests.helpers.golden import fails
+from tests.helpers.nodes import DEV, block_at, case_log, dev_chain, json_lines, make_block, transfer
 
 LOG = case_log("rewards")
 
@@ -54,6 +60,41 @@ def test_a_transaction_in_a_later_block_tells_chains_apart(tmp_path: Path) -> No
     assert detect_chain(path, None).name == "dev"
     with pytest.raises(ChainUnclear):
         detect_chain(path, load_spec("dev-tests"))
+
+
+def test_block_1_shows_where_the_accounts_were_created(tmp_path: Path) -> None:
+    dev = load_spec("dev")
+    in_blocks, at_genesis, none = tmp_path / "blocks", tmp_path / "genesis", tmp_path / "none"
+    chain = LocalChain().chain
+    in_blocks.write_bytes(json_lines(chain.state.wire, [block_at(chain, number) for number in range(1, 4)]))
+    chain = dev_chain()
+    at_genesis.write_bytes(json_lines(chain.state.wire, [make_block(chain) for _ in range(3)]))
+    none.mkdir()
+    (none / LOG_NAME).touch()
+    for path, expected in ((in_blocks, True), (at_genesis, False), (none, True)):
+        assert detect_chain(path, dev).genesis.accounts_in_blocks == expected
+    # The accounts are created by transactions, which tell the chain from dev-tests.
+    assert detect_chain(in_blocks, None) == dev
+    with pytest.raises(ChainUnclear):
+        detect_chain(in_blocks, load_spec("dev-tests"))
+
+
+@pytest.mark.parametrize("chain_id", former_chains.FORMER)
+def test_blocks_of_a_former_chain_are_refused(tmp_path: Path, chain_id: str) -> None:
+    name = former_chains.FORMER[chain_id]
+    former = replace(load_spec(name).with_accounts_in_blocks(False), chain_id=bytes.fromhex(chain_id))
+    chain = Chain(new_state(former))
+    chain.push_transaction(transfer(chain))
+    data = DataFolder(tmp_path / "data", former, chain.state.wire)
+    data.log.append(make_block(chain))
+    data.close()
+    alone = tmp_path / "alone"
+    alone.write_bytes((data.path / LOG_NAME).read_bytes())
+    for path in (data.path, alone):
+        for given in (None, load_spec(name)):
+            with fails(ChainUnclear):
+                detect_chain(path, given)
+        assert detect_chain(path, former) == former
 
 
 def test_an_unreadable_chain_file_is_refused(folder: Path) -> None:

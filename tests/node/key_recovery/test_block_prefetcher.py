@@ -13,7 +13,6 @@ from node.key_recovery import block_prefetcher
 from node.key_recovery.block_prefetcher import BlockPrefetcher
 from node.key_recovery.pool import COMMAND, Pool
 from node.runtime.errors import FileError
-from node.specs.builder import load_spec
 from node.storage.blockfile import BlockFile
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
@@ -24,6 +23,7 @@ from state.protocol.keys.keys import derive_secret
 from state.protocol.keys.records import RECORD_SIZE
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire, frame
+from tests.helpers.chains import genesis_spec
 from tests.helpers.golden import fails, same_as_golden
 from tests.helpers.nodes import SECRET, case_log, dev_chain, json_lines, make_block, transfer
 from tests.node.key_recovery.test_pool import PATIENCE, PROGRAM, records
@@ -69,7 +69,7 @@ def chain_of(count: int = BLOCKS) -> tuple[Wire, list[SignedBlock]]:
 
 def replayed(path: Path, workers: int, spec: str = "dev", skip: int = Skip.NOTHING, until: int | None = None) -> Chain:
     """Replay a file, and return the resulting chain."""
-    chain = Chain(new_state(load_spec(spec)))
+    chain = Chain(new_state(genesis_spec(spec)))
     blocks = BlockFile(path, chain.state.wire)
     cursor = ChainCursor(chain, blocks, skip_flags=skip, workers=workers)
     assert trio.run(lambda: replay(cursor, until=until))

@@ -14,7 +14,6 @@ from node.snapshots.dumps import dump
 from node.snapshots.file import CorruptSnapshot, IncompatibleSnapshot, SnapshotError
 from node.snapshots.folder import save
 from node.snapshots.install import install
-from node.specs.builder import load_spec
 from node.storage.disk import SystemDisk
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
@@ -30,6 +29,7 @@ from state.snapshot.image import parts_of
 from state.store.serializers import TablePart
 from tests.conformance.play import Player
 from tests.conftest import CASES, ROOT
+from tests.helpers.chains import genesis_spec
 from tests.helpers.golden import fails
 from tests.helpers.nodes import make_block, transfer
 from tests.helpers.savepoints import all_of, deep
@@ -44,7 +44,7 @@ def load(chain: Chain, path: Path, disk: SystemDisk) -> bytes:
 
 def fresh(spec: str = "dev", plugins: tuple[str, ...] = tuple(PLUGINS)) -> Chain:
     """Return a chain at genesis, by default with all plugins."""
-    return Chain(new_state(load_spec(spec), lambda state: enable(state, plugins)))
+    return Chain(new_state(genesis_spec(spec), lambda state: enable(state, plugins)))
 
 
 def lived(blocks: int = 30) -> Chain:
@@ -175,7 +175,7 @@ def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
 def test_a_dump_is_a_snapshot_for_a_data_folder(tmp_path: Path) -> None:
     chain = lived()
     dump(chain, tmp_path / "a", DISK)
-    made = install(tmp_path / "a", tmp_path / "data", load_spec("dev"), DISK)
+    made = install(tmp_path / "a", tmp_path / "data", genesis_spec("dev"), DISK)
     assert made.name.startswith(f"{chain.irreversible:010}-")
 
 

@@ -10,13 +10,13 @@ import zstandard
 from node.snapshots import file as file_module
 from node.snapshots.file import MAGIC, START, CorruptSnapshot, IncompatibleSnapshot, Snapshot, SnapshotError, SnapshotWriter, digest_of
 from node.snapshots.folder import load, save
-from node.specs.builder import load_spec
 from node.storage.disk import SystemDisk
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
 from state.plugins.registry import enable
 from state.snapshot import image
+from tests.helpers.chains import genesis_spec
 from tests.helpers.golden import fails
 from tests.helpers.nodes import make_block
 
@@ -24,7 +24,7 @@ DISK = SystemDisk()
 
 
 def fresh(plugins: tuple[str, ...] = ("tags", "account_history"), spec: str = "dev") -> Chain:
-    return Chain(new_state(load_spec(spec), lambda state: enable(state, plugins)))
+    return Chain(new_state(genesis_spec(spec), lambda state: enable(state, plugins)))
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,7 @@ def test_a_section_of_an_impossible_size_is_refused(tmp_path: Path, path: Path) 
     body = opened.read(writer._at - at, at)
     writer._sections[0] = msgspec.structs.replace(writer._sections[0], digest=digest_of(body).hexdigest())
     source = Snapshot(path, DISK)
-    writer.finish("0", load_spec("dev"), source.head)
+    writer.finish("0", genesis_spec("dev"), source.head)
     opened.close()
     with pytest.raises(CorruptSnapshot):
         list(Snapshot(target, DISK).chunks("state/accounts"))
@@ -180,7 +180,7 @@ def test_a_frame_of_the_wrong_size_is_not_decompressed(
     monkeypatch.setattr(writer, "_packer", type("Packer", (), {"compress": lambda self, chunk: bomb})())
     writer.section("state/accounts", "", iter([b"x" * 1000]))
     source = Snapshot(path, DISK)
-    writer.finish("0", load_spec("dev"), source.head)
+    writer.finish("0", genesis_spec("dev"), source.head)
     opened.close()
     with fails(CorruptSnapshot):
         list(Snapshot(target, DISK).chunks("state/accounts"))
@@ -194,7 +194,7 @@ def test_the_decompressed_size_of_a_file_is_bounded(tmp_path: Path, path: Path, 
         writer = SnapshotWriter(opened)
         for section in ("state/accounts", "state/witnesses"):
             writer.section(section, "", iter([bytes(1 << 20)] * 2))
-        writer.finish("0", load_spec("dev"), Snapshot(path, DISK).head)
+        writer.finish("0", genesis_spec("dev"), Snapshot(path, DISK).head)
         opened.close()
         return Snapshot(tmp_path / name, DISK)
 

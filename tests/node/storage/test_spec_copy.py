@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from node.runtime import former_chains
 from node.runtime.errors import NodeError
 from node.snapshots.file import IncompatibleSnapshot
 from node.snapshots.folder import load
@@ -15,6 +16,7 @@ from node.specs.builder import load_spec, with_accounts, with_witnesses
 from node.storage.datafolder import DataFolder, mark_of, require_chain
 from node.storage.disk import SystemDisk
 from node.storage.spec_copy import NAMED_MAX, SPEC_NAME, decisive, difference, digest_of
+from rpc.push.header import genesis_fingerprint
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.protocol.spec import ChainSpec
@@ -43,6 +45,30 @@ def differences(spec: ChainSpec, other: ChainSpec) -> str:
 def test_the_digest_of_the_copy_is_in_the_mark(tmp_path: Path) -> None:
     opened(tmp_path, DEV)
     assert digest_of((tmp_path / SPEC_NAME).read_bytes()) == mark_of(DEV).genesis
+
+
+def test_chains_of_older_versions_are_the_same() -> None:
+    """Their folders, snapshots and streams still fit, since fields that have been added since are left out."""
+    digests = {
+        name: (mark_of(spec).genesis[:8], genesis_fingerprint(spec)[:8])
+        for name in ("testnet", "steem-mainnet")
+        if (spec := load_spec(name))
+    }
+    assert digests == {"testnet": ("78bd3ecf", "aa10da38"), "steem-mainnet": ("3a5611a2", "3ac8f7e0")}
+
+
+@pytest.mark.parametrize("chain_id", former_chains.FORMER)
+def test_a_former_chain_is_refused_with_the_way_to_use_it(tmp_path: Path, chain_id: str) -> None:
+    name = former_chains.FORMER[chain_id]
+    former = replace(load_spec(name).with_accounts_in_blocks(False), chain_id=bytes.fromhex(chain_id))
+    opened(tmp_path / "data", former)
+    said = refusal(tmp_path / "data", load_spec(name))
+    same_as_golden(said)
+    path = tmp_path / "file.toml"
+    path.write_text("\n".join(said.rpartition("lines: ")[2].split(", ")))
+    assert mark_of(load_spec(str(path))).genesis == mark_of(former).genesis
+    assert mark_of(former).genesis[:8] == {"dev": "448cbd45", "dev-tests": "70fd18b5"}[name]
+    opened(tmp_path / "data", load_spec(str(path)))
 
 
 def test_a_refusal_names_differing_constants(tmp_path: Path) -> None:

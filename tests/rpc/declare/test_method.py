@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from node.specs.builder import load_spec
 from rpc.caller import Caller
 from rpc.declare.arguments import APPBASE, UInt32
 from rpc.declare.method import VALUES_MAX, Method, bind, method
@@ -17,6 +16,7 @@ from rpc.records.vesting import DelegationRecord
 from state.chain.genesis import new_state
 from state.protocol.work import TooMuchWork
 from state.tables.accounts import VestingDelegation
+from tests.helpers.chains import genesis_spec
 from tests.helpers.fakes import fake_wire
 
 
@@ -96,7 +96,7 @@ def test_the_arguments_of_clients_without_local_rights_have_a_bounded_number_of_
 
 
 def test_encoded_records_count_as_work() -> None:
-    state = new_state(load_spec("dev"))
+    state = new_state(genesis_spec("dev"))
     show = RecordEncoder(state.wire, APPBASE, state.work)
     before = state.work.spent
     show.each(DelegationRecord, state.vesting_delegations)
