@@ -24,9 +24,7 @@ class Caller(Struct, frozen=True):
 
     @property
     def queue(self) -> str:
-        """The client's key in the fair queue. It is the client's address, or "" for clients with local rights, which share it with the node
-        itself.
-        """
+        """The client's key in the fair queue: its address, or "" for a client with local rights and for the node's own work."""
         return self.address if self.why_not_local else ""
 
 

@@ -1,7 +1,7 @@
-"""Methods of nodes before version 0.20: WebSocket callbacks, and the login call with which clients of that time begin.
+"""Methods of nodes before version 0.20: WebSocket callbacks, and the login call that clients of that time send first.
 
 Notices are `{"method": "notice", "params": [callback, [value]]}`. `callback` is a number chosen by the client, and values have the format
-of condenser_api. Clients of those nodes also `call` APIs by number: see `method_names.NUMBERED_GROUPS`.
+of condenser_api. In `call` requests, these clients give an API's number instead of its name: see `method_names.NUMBERED_GROUPS`.
 """
 
 from typing import Annotated

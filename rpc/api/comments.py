@@ -90,7 +90,7 @@ def root_place(state: State, member: Member) -> tuple[Any, ...]:
 def parent_place(state: State, member: Member) -> tuple[Any, ...]:
     """Convert the start [parent author, parent permlink or time, author, permlink] to a key of the index by parent.
 
-    A start with a time is for the index of replies to an author by their last change, whose keys have the same form.
+    A start with a time is for another index, whose keys have the same form: the replies to an author, ordered by their last change.
     """
     child = comment_id(state, member(2), member(3), "child")
     second = member(1)
@@ -98,8 +98,8 @@ def parent_place(state: State, member: Member) -> tuple[Any, ...]:
 
 
 def author_update_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Return the same key as `parent_place`. It is a separate function because the reference's refusal names another variable for this
-    order.
+    """Return the same key as `parent_place`. It is a separate function because the reference's error message for this order names another
+    variable.
     """
     comment = comment_id(state, member(2), member(3))
     time = member(1)
@@ -175,7 +175,7 @@ def list_votes(
 ) -> list[Json]:
     """List votes, ordered by the record ids of comment and voter, or of voter and comment.
 
-    The orders whose name contains `symbol` are equal to those without it: the symbol in `start` is ignored.
+    An order whose name contains `symbol` returns the same votes as the order without it. The symbol in `start` is ignored.
     """
     named = None if type(order) is str and order in SYMBOL_ORDERS else read_argument("order", Order, show.wire, order)
     if start is not BEGINNING:

@@ -91,8 +91,9 @@ class By(Struct, frozen=True):
     contains only a name is accepted instead of the name.
 
     `bound` gets the state and the elements of `start`, and returns a key prefix of the index. If the annotation is Any, it gets `start`
-    unparsed. `place` replaces `bound` where the reference looks up rows before it has parsed all elements. It gets a function that parses
-    the element at an index, and must parse elements and look up rows in the reference's sequence, so that the same error is reported first.
+    unparsed. `place` replaces `bound` where the reference looks up rows before it has parsed all elements. Instead of the elements, `place`
+    gets a function that parses the element at an index. It must parse elements and look up rows in the reference's sequence, so that the
+    same error is reported first.
     """
 
     index: Callable[[State], OrderedIndex[Any]]
@@ -103,7 +104,7 @@ class By(Struct, frozen=True):
     or_alone: bool = False
 
     def rows(self, state: State, wire: Wire, start: Any, descending: bool = False) -> Iterator[Any]:
-        """Return the rows from `start` on, or all rows if it is omitted.
+        """Return the rows from `start` on, or all rows if `start` is omitted.
 
         With `descending`, return the rows before `start` in reverse order; an empty `start` then returns all rows (rpc-api.md §9.3).
         """

@@ -285,8 +285,10 @@ def latest_of(state: State, author: str, start: Comment | None = None) -> Iterat
 
 
 def latest_replies(state: State, parent_author: str, permlink: str = "") -> Iterator[Comment]:
-    """Yield the replies to an author, last changed first. With a permlink, both arguments name the parent of the other replies' first
-    reply.
+    """Yield the replies to an author, last changed first.
+
+    With a permlink, the two arguments identify a comment instead. The result is then the replies to the author of that comment's parent,
+    beginning with the comment itself.
     """
     order = state.comments.by_last_update
     rows = order.starting(parent_author)

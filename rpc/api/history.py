@@ -52,7 +52,7 @@ def get_account_history(
 @method("account_history_api.get_ops_in_block", key="ops", plugin=ACCOUNT_HISTORY)
 @method("condenser_api.get_ops_in_block", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
 def get_ops_in_block(state: State, show: RecordEncoder, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
-    """Return the operations of a block, or only its virtual ones, in the order of its transactions. Those outside of transactions come
+    """Return the operations of a block, or only its virtual ones, in the order of its transactions. Operations outside of transactions come
     last.
 
     condenser_api omits operations on tokens.

@@ -86,7 +86,7 @@ def list_proposals(
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[Json]:
-    """List proposals, ordered by creator, start, end or votes, then by id. In descending order, the list begins with the one before
+    """List proposals, ordered by creator, start, end or votes, then by id. In descending order, the list begins with the proposal before
     `start`.
     """
     rows = chosen(PROPOSALS, order).rows(state, show.wire, start, order_direction is not UP)

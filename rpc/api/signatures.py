@@ -103,8 +103,8 @@ def signers(state: State, trx: SignedTransaction, rule: Canonical) -> tuple[byte
 
 
 def narrow_limits(state: State) -> Limits:
-    """Return the limits that the reference uses when it searches for keys. By mistake, it passes the rule for canonical signatures as the
-    limit on members.
+    """Return the limits that the reference uses when it searches for keys. By mistake, the reference passes its rule for canonical
+    signatures where the limit on an authority's members belongs.
     """
     return Limits(members=1 if state.hardfork >= RULE_HARDFORK else 2)
 

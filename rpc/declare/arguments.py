@@ -162,8 +162,8 @@ class OneOfNames(Struct, frozen=True):
 
 
 class AnyOf(Struct, frozen=True):
-    """Annotation that lists the possible types of an argument, for the docs. Its type depends on another argument, so the method converts
-    it.
+    """Annotation that lists the possible types of an argument, for the docs. The method converts the argument itself, because its type
+    depends on another argument.
     """
 
     annotations: tuple[Any, ...]
@@ -203,7 +203,7 @@ UNREAD = (Any, object)
 
 
 def register_converter(of: type, converter: Converter) -> None:
-    """Register the function that converts JSON to arguments of a type. A missing argument gets the value converted from an empty object."""
+    """Register the function that converts JSON to arguments of a type. A missing argument gets the result of converting an empty object."""
     assert of not in CONVERTERS, f"{of} has a converter"
     CONVERTERS[of] = converter
 

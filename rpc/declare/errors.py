@@ -30,7 +30,8 @@ Clock = Callable[[], float]
 
 
 class PushFailed(Exception):
-    """Raised if a pushed transaction or block is refused. Assertions then have the code of server errors, too (rpc-api.md §7.1).
+    """Raised if a pushed transaction or block is refused. In this case, failed assertions also have the error code of server errors
+    (rpc-api.md §7.1).
 
     `transaction` is the refused transaction, or None for a block. `units` is the work to charge to its sender.
     """

@@ -30,8 +30,8 @@ class SupplyHistory:
     """Samples of the head block, and of all blocks whose numbers are multiples of `stride`.
 
     When there are too many samples, `stride` is doubled. Which blocks are sampled therefore depends only on their numbers and on the first
-    block. Samples of undone blocks are dropped. When a later savepoint is restored, its blocks return without being applied, and their
-    samples are missing.
+    block. Samples of undone blocks are dropped. If the chain returns to a savepoint with blocks that are no longer on the chain, these
+    blocks return without being applied, so they have no samples.
     """
 
     def __init__(self, chain: Chain, most: int = SAMPLES_MAX) -> None:

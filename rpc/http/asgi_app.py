@@ -198,8 +198,8 @@ class AsgiApp:
     async def _serve_with_quart(
         self, scope: Scope, send: Send, wait_disconnect: Callable[[], Awaitable[object]] = trio.sleep_forever
     ) -> None:
-        """Serve a request with Quart. Cancel it when `wait_disconnect` returns. By default, the end of the client's input doesn't cancel
-        it.
+        """Serve a request with Quart. Cancel the request when `wait_disconnect` returns. By default, a request isn't cancelled at the end
+        of the client's input.
         """
         # Quart fails on a Host header that isn't a host name. No reply depends on the header.
         headers = [(name, b"localhost" if name == b"host" else value) for name, value in scope["headers"]]

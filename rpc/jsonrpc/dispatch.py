@@ -113,8 +113,8 @@ class Service:
         return self._scheduler.is_free
 
     async def in_turn(self, work: Callable[[], Value], address: str = "") -> Value:
-        """Run `work` when an equally timed request of this address would run, and return its result. It should take about as long as a
-        reply.
+        """Run `work` when the scheduler admits it, like a reply to a request from this address, and return its result. `work` should take
+        about as long as a reply.
         """
         return await self._scheduler.run(work, address)
 

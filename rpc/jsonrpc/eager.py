@@ -34,8 +34,8 @@ def start_eagerly(work: Awaitable[Value]) -> Completed[Value] | Awaitable[Value]
 
 @coroutine
 def _resume(steps: Generator[Any, Any, Value], waited_for: Any) -> Generator[Any, Any, Value]:
-    """Pass the requests that the awaitable yields to trio, and send trio's outcomes back. Errors are outcomes, too, so nothing is thrown
-    into it.
+    """Pass the requests that the awaitable yields to trio, and send trio's outcomes back. Errors are sent as outcomes, too, so no exception
+    is thrown into the awaitable.
     """
     while True:
         outcome = yield waited_for

@@ -1,8 +1,8 @@
 """Limits the memory that clients use in the node: received bodies, their decoded values, partial replies of batches, and unsent replies.
 
-All callers without local rights share one limit, and all callers with local rights share another. An address may use no more memory than
-would then remain free, but it may always use a small amount. If a request doesn't fit, the node evicts a connection of an address that uses
-more, unless a request on that connection is in progress.
+All callers without local rights share one limit, and all callers with local rights share another. A request is admitted if the memory that
+its address then uses is at most the memory that then remains free. A small amount per address is always allowed. If a request doesn't fit,
+the node evicts a connection of an address that uses more, unless a request on that connection is in progress.
 """
 
 from collections.abc import Callable

@@ -12,9 +12,9 @@ MEMBERS_MAX = 20
 
 
 def answer_read(service: Service, body: bytes, caller: Caller) -> bytes:
-    """Return the reply to a request that only reads the chain. Return b"" if the standby can't answer the request.
+    """Return the reply to a request that only reads the chain. Return b"" if a standby process can't answer the request.
 
-    That is the case for large batches, for requests that change the chain, and for those about the process or a session.
+    A standby can't answer large batches, requests that change the chain, and requests about the process or a session.
     """
     try:
         request: Any = read_json(body, caller.is_local)

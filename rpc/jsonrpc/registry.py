@@ -42,8 +42,8 @@ class BoundMethod(Struct, frozen=True):
 
 
 class Registry:
-    """The served methods by name and by path, and for other methods the reason why they aren't served. `Service` describes `plugins` and
-    `withheld`.
+    """The served methods by name and by path, and for other methods the reason why they aren't served. For the arguments `plugins` and
+    `withheld`, see `Service`.
     """
 
     def __init__(

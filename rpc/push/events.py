@@ -25,8 +25,8 @@ Word = Annotated[str, Meta(max_length=200)]
 class NewBlock(Struct, frozen=True):
     """A block of the sender's main branch.
 
-    `edits` are all state edits that belong to the block so far. If the head block gets another edit, it is sent again. `accepted` are the
-    indices of its transactions that were accepted without the signatures they need (impersonation).
+    `edits` are all state edits that belong to the block so far. If the head block gets another edit, the block is sent again. `accepted`
+    are the indices of its transactions that were accepted without the signatures they need (impersonation).
     """
 
     number: int
@@ -80,8 +80,8 @@ Item = Event | Heartbeat | StreamHeader | StreamEnd
 
 
 class _Line(Struct, omit_defaults=True):
-    """Has the fields of all line types. The type of a line is given by the first of `block`, `chain`, `undone`, `head` and `error` that it
-    has.
+    """A line of any type, with the fields of all types. The first of the fields `block`, `chain`, `undone`, `head` and `error` that is
+    present determines the line's type.
     """
 
     block: Number | None = None

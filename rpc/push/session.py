@@ -113,7 +113,7 @@ class Pause:
 
 
 class Session:
-    """The session of a WebSocket, in the form that methods use: its subscriptions and its queue of notices.
+    """A WebSocket's subscriptions and its queue of notices. RPC methods get this object as an argument.
 
     `take` reserves a subscription within the client's limit, and returns False if the limit is reached. `give_back` releases it. `on_first`
     is called at the first subscription, to start the task that sends notices. While the reply to a request is made and sent, notices are

@@ -100,7 +100,7 @@ def list_community_titles(
 def list_all_subscriptions(state: State, /, account: NameArgument) -> list[Named]:
     """List at most 10,000 communities to which an account subscribes, with their titles.
 
-    They are ordered by the account's role in them, then by rank.
+    The communities are ordered by the account's role in each, then by rank.
     """
     name = existing_account(state, account).name
     return [(row.name, row.title) for row in communities_lists.subscriptions(state, COMMUNITIES.of(state), name)[:SUBSCRIPTIONS_MAX]]

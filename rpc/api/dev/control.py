@@ -124,7 +124,8 @@ async def revert(chain: Chain, devchain: DevChain, processor: Processor, /, id: 
 
 @method("dev_api.reset", loopback_only=True)
 async def reset(chain: Chain, devchain: DevChain, processor: Processor, /) -> HeadInfo:
-    """Restart the chain from its initial state, and return its head. Its time is the current time, or that of the node's option `--time`.
+    """Restart the chain from its initial state, and return its head. The chain's time becomes the current time, or the time given by the
+    node's option `--time`.
 
     All data of the chain is deleted, including the files of `--data` and all dev snapshots.
     """

@@ -104,8 +104,8 @@ def list_refused(explainer: Explainer, limit: RefusedLimit = 100) -> list[Refuse
 
 
 def read_transaction(wire: Wire, trx: Any) -> SignedTransaction:
-    """Parse a transaction in either JSON form. The form of its operations determines which one it is. Raises BadArgument if it is
-    malformed.
+    """Parse a transaction in the JSON form of condenser_api or of the other APIs. The form is recognised from the operations. Raises
+    BadArgument if the transaction is malformed.
     """
     operations = trx.get("operations") if isinstance(trx, dict) else None
     is_legacy = isinstance(operations, list) and any(isinstance(operation, list) for operation in operations)

@@ -1,7 +1,7 @@
 """Scheduled events of the chain in chronological order, for example payouts and expirations.
 
 KINDS has an entry for each kind of event, with access to the kind's index by time and to the values in the reply. A call merges these
-indices from a time on, and reads no other rows.
+indices, beginning at a given time, and reads no other rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,8 +25,8 @@ DueLimit = Annotated[UInt32, MaxValue(DUE_MAX, f"At most {DUE_MAX} events can be
 
 
 class Due(TypedDict):
-    """A scheduled event. `account` is the account that owns it (null for events of the whole chain), `other` the account that receives from
-    it.
+    """A scheduled event. `account` is the account that owns the event (null for events of the whole chain). `other` is a second account,
+    for example the receiver of the funds.
 
     Members that don't apply to an event's kind are null. `amount` is a string with the symbol.
     """

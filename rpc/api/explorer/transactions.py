@@ -160,7 +160,7 @@ def get_transaction(chain: Chain, /, id_: Hash160) -> FoundTransaction | None:
 def find_transaction(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, int | None, int | None] | None:
     """Return a transaction, its block number and its index in the block, or None if the transaction is unknown.
 
-    Both numbers are None if the transaction is pending.
+    For a pending transaction, the block number and the index are None.
     """
     state = chain.state
     number = block_of(state, trx_id)
