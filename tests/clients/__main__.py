@@ -1,9 +1,12 @@
-"""Runs sessions of real clients against real nodes and counts their steps: `bin/test clients [NAME]...`.
+"""Runs real clients against real nodes: `bin/test clients [NAME]... [--source NAME=DIR]...`.
 
-Each client has a separate environment, which is rebuilt when its pinned versions change. Each session has a new node. A client can also
-have a test suite that starts a node itself, as in a user's project.
+A name is that of a client, whose sessions run and whose steps are counted; `suite:NAME`, a library's own test suite; or `suites`, all of
+those. Each client and each suite has a separate environment, which is rebuilt when its pinned versions change, and a new node. A client can
+also have a test suite that starts a node itself, as in a user's project.
 """
 
+import argparse
+import itertools
 import os
 import re
 import shutil
@@ -14,6 +17,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from tests.clients.suites import run
+from tests.clients.suites.declaration import suites
 from tests.conftest import ROOT
 from tests.helpers.sessions import SESSION_SECONDS_MAX, SetupError, make_once, python_with, report, running_node, say, steps, totals
 
@@ -52,14 +57,22 @@ CLIENTS = (
 )
 
 
-def main(names: list[str]) -> int:
-    """Run the sessions of the named clients, or of all. The status is 0 if nothing failed."""
-    unknown = set(names) - {client.name for client in CLIENTS}
-    if unknown:
-        say(f"there is no client {', '.join(sorted(unknown))}; there are {', '.join(client.name for client in CLIENTS)}")
+def main(arguments: list[str]) -> int:
+    """Run the named clients and suites, or all. The status is 0 if nothing failed."""
+    parser = argparse.ArgumentParser("bin/test clients")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a client, suite:NAME, or suites")
+    parser.add_argument("--source", action="append", default=[], metavar="NAME=DIR", help="a git directory with the source of a suite")
+    options = parser.parse_args(arguments)
+    declared = suites()
+    known = [*(client.name for client in CLIENTS), *(f"suite:{suite.name}" for suite in declared), "suites"]
+    names = options.names or known
+    if unknown := set(names) - set(known):
+        say(f"there is no client {', '.join(sorted(unknown))}; there are {', '.join(known)}")
         return 2
-    tried = [client for client in CLIENTS if not names or client.name in names]
-    return totals((result for client in tried for result in results(client)), needs_pass=False)
+    sources = {name: Path(directory).resolve() for name, _, directory in (source.partition("=") for source in options.source)}
+    own_suites = [suite for suite in declared if "suites" in names or f"suite:{suite.name}" in names]
+    sessions = (result for client in CLIENTS if client.name in names for result in results(client))
+    return totals(itertools.chain(sessions, run.results(own_suites, ENVIRONMENTS / "suites", sources)), needs_pass=False)
 
 
 def results(client: Client) -> Iterator[str]:

@@ -55,9 +55,9 @@ def make_once(name: str, pins: Path, place: Path, commands: list[list[str]]) -> 
         note.write_bytes(pins.read_bytes())
 
 
-def succeed(command: list[str]) -> None:
+def succeed(command: list[str], cwd: Path = ROOT) -> None:
     """Run a command; raises SetupError with its last line of output if it fails."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=ROOT)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=cwd)
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise SetupError(f"{command[0]} ended with status {done.returncode}: {''.join(last)}")
