@@ -8,11 +8,11 @@ from msgspec import Meta, Struct
 from msgspec.structs import FieldInfo, fields
 
 from bin.docs.cells import code, table
-from node.specs.builder import EXPECTED, KNOWN_KEYS, SpecTable
+from node.specs.tables import EXPECTED, KNOWN_KEYS, SpecTable
 from state.protocol.spec import BUILDS, BuildConstants
 
 TIME_ENDS = "_TIME"
-LISTS = frozenset({"genesis.accounts"})
+LISTS = ("genesis.accounts", "genesis.price_history", "genesis.witnesses")
 
 
 def spec_table() -> str:
@@ -21,7 +21,7 @@ def spec_table() -> str:
     for place, cls in KNOWN_KEYS.items():
         if cls is BuildConstants:
             continue
-        shown = f"{place}[]" if place in LISTS else place
+        shown = next((place.replace(key, f"{key}[]") for key in LISTS if place.startswith(key)), place)
         hints = get_type_hints(cls, include_extras=True)
         for field in fields(cls):
             key = f"{shown}.{field.name}" if shown else field.name
@@ -61,7 +61,7 @@ def value_text(hint: Any) -> str:
     if plain is int:
         least = next((each.ge for each in said if each.ge is not None), None)
         most = next((each.le for each in said if each.le is not None), None)
-        return f"number, {least} to {most:,}" if most is not None else f"number, at least {least}" if least is not None else "number"
+        return f"number, {least:,} to {most:,}" if most is not None else f"number, at least {least}" if least is not None else "number"
     return {bool: "true or false", str: "string", list: "list", tuple: "list"}.get(plain, "table")
 
 

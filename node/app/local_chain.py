@@ -46,7 +46,7 @@ class LocalChain(DevApi):
         blocks: str = "instant",
         time: int = START,
         leap: Leap = "missed",
-        witnesses: int = 1,
+        witnesses: int | None = None,
         accounts: int | None = None,
         plugins: Iterable[str] | None = None,
     ) -> None:

@@ -39,7 +39,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     blocks: BlockMode = BlockMode()
     time: int | None = None  # the chain's time at the start, in seconds since 1970; None: the clock's
     leap: Leap = "missed"
-    witnesses: int = 1  # at genesis
+    witnesses: int | None = None  # at genesis (None: those of the spec)
     accounts: int | None = None  # funded accounts at genesis; None: those of the spec
     data: Path | None = None
     snapshot_every: int = EVERY  # blocks; 0: never, not even at shutdown

@@ -60,7 +60,7 @@ def keys_of(spec: ChainSpec, name: str, password: str | None) -> tuple[dict[str,
 
 def is_witness(spec: ChainSpec, name: str) -> bool:
     """Whether an account is a witness at genesis."""
-    return name in (spec.genesis.witness, *spec.genesis.witnesses)
+    return name in spec.genesis.witness_names
 
 
 def default_password(spec: ChainSpec) -> str:

@@ -118,8 +118,12 @@ class Run(Common):
     """Options of `run`, including the common ones."""
 
     witnesses: Annotated[
-        int, THE_CHAIN(help="The number of witnesses (21: as on the public chain).", validator=Bounds(1, COIN_MAX_WITNESSES))
-    ] = 1
+        int | None,
+        THE_CHAIN(
+            help="The number of witnesses (21: as on the public chain); by default that of the spec.",
+            validator=Bounds(1, COIN_MAX_WITNESSES),
+        ),
+    ] = None
     accounts: Annotated[
         int | None,
         THE_CHAIN(help="The number of funded accounts with known keys; by default that of the spec.", validator=Bounds(1, ACCOUNTS_MAX)),

@@ -9,26 +9,27 @@ import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import reduce
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Any
 
-import msgspec
-from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from node.runtime.errors import NodeError
-from node.runtime.suggestions import alternatives, either
+from node.runtime.suggestions import alternatives
 from node.specs.plugins import KNOWN
+from node.specs.tables import Fault, GenesisTable, PriceTable, PropertiesTable, SpecTable, Table, convert
+from state.chain.steps.medians import median
 from state.protocol import constants
 from state.protocol.errors import ChainError
 from state.protocol.keys import keys
-from state.protocol.spec import BUILDS, BuildConstants, ChainSpec, Genesis, GenesisAccount, Natural
+from state.protocol.spec import BUILDS, BuildConstants, ChainSpec, Genesis, GenesisAccount, GenesisWitness
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price
+from state.protocol.values.integers import INT64_MAX, WORD128
 from state.protocol.values.text import is_valid_account_name, version_from_text
 
 DEFAULT_CHAIN = "dev"
 SPEC_FOLDER = Path(__file__).parents[2] / "genesis"
-KEYS_PAGE = "docs/chain-specs.md"
 BASES_MAX = 8
 SHOWN_MAX, KEY_SHOWN_MAX = 100, 200
 SIZE_MAX = 1 << 24
@@ -37,7 +38,6 @@ NAMES_SHOWN_MAX = 20  # in an error
 ACCOUNTS_MAX = 1000  # made by an option; each has four keys to compute
 ACCOUNTS_IN_BLOCKS_SINCE = 20  # the hardfork since which the creation fee is exact, and is burned
 
-Table = dict[str, Any]
 Layers = list[tuple[Path, Table]]
 
 
@@ -63,21 +63,26 @@ def spec_names() -> list[str]:
     return sorted(path.stem for path in SPEC_FOLDER.glob("*.toml"))
 
 
-def with_witnesses(spec: ChainSpec, count: int) -> ChainSpec:
-    """Return the spec with a genesis of `count` witnesses: the spec's first witness, and others named after it with a number. Raises
-    NodeError.
+def with_witnesses(spec: ChainSpec, count: int | None) -> ChainSpec:
+    """Return the spec with a genesis of `count` witnesses: those that the spec names, and others named after the first one with a number.
+
+    If `count` is None, the spec is returned unchanged. Raises NodeError.
     """
-    if count == 1:
+    named = spec.genesis.witness_names
+    if count is None or count == len(named):
         return spec
     if not 1 <= count <= constants.COIN_MAX_WITNESSES:
         raise NodeError(f"--witnesses {count}: expected a number from 1 to {constants.COIN_MAX_WITNESSES}, as many as a round has")
+    if count < len(named):
+        raise NodeError(f"--witnesses {count}: the chain {spec.name} names {len(named)} witnesses: {some_of(list(named))}")
     first = require_test(spec, "--witnesses").genesis.witness
-    names = tuple(f"{first}{number}" for number in range(2, count + 1))
+    numbered = (f"{first}{number}" for number in range(2, 2 * constants.COIN_MAX_WITNESSES))
+    names = tuple(islice((name for name in numbered if name not in named), count - len(named)))
     taken = {account.name for account in spec.genesis.accounts}
     wrong = [name for name in names if name in taken or not is_valid_account_name(name)]
     if wrong:
         raise NodeError(f"--witnesses {count}: names of witnesses of {spec.name} are taken or not valid: {some_of(wrong)}")
-    return replace(spec, genesis=replace(spec.genesis, witnesses=names))
+    return replace(spec, genesis=replace(spec.genesis, witnesses=(*spec.genesis.witnesses, *names)))
 
 
 def with_accounts(spec: ChainSpec, count: int | None) -> ChainSpec:
@@ -214,153 +219,6 @@ def origin(layers: Layers, key: str) -> Path:
     return layers[0][0]
 
 
-# ------------------------------------------------------------------ the form of a file
-
-
-class Fault(Exception):
-    """Error for a wrong value. It is converted to a SpecError that names the file with the value."""
-
-    def __init__(self, key: str, expected: str) -> None:
-        super().__init__(key, expected)
-        self.key, self.expected = key, expected
-
-
-# The patterns of strings in a file, and their descriptions in errors.
-SYMBOL, BRAND, PREFIX = r"^[A-Z]{1,6}\Z", r"^[a-z]{3,12}\Z", r"^[A-Z]{1,16}\Z"
-COMMUNITY_PREFIX, PLUGIN, CHAIN_ID = r"^[a-z]{4}-\Z", r"^[a-z_]+\Z", r"^[0-9a-f]{64}\Z"
-AMOUNT = r"^[0-9]{1,12}\.[0-9]{3}\Z"
-EXPECTED = {
-    SYMBOL: "one to six capital letters",
-    BRAND: "a word of three to twelve lower-case letters",
-    PREFIX: "one to sixteen capital letters",
-    COMMUNITY_PREFIX: "four lower-case letters and a hyphen",
-    PLUGIN: "the name of a plugin",
-    CHAIN_ID: "64 lower-case hex digits",
-    AMOUNT: 'an amount with three decimals and no symbol, for example "1.000"',
-}
-SymbolText = Annotated[str, Meta(pattern=SYMBOL)]
-Amount = Annotated[str, Meta(pattern=AMOUNT)]
-KeyText = str | None
-# A module-level name, because Python 3.14 evaluates annotations lazily and in the class first, and SpecTable has a field `constants`.
-Share = Annotated[int, Meta(ge=0, le=constants.COIN_100_PERCENT)]
-
-
-class SymbolsTable(Struct, forbid_unknown_fields=True):
-    """The spelling of the chain's three token symbols."""
-
-    coin: Annotated[SymbolText, Meta(description="The symbol of the liquid token.")]
-    debt: Annotated[SymbolText, Meta(description="The symbol of the debt token; differs from `coin` in its first three letters.")]
-    vests: Annotated[SymbolText, Meta(description="The symbol of the shares of the vesting fund.")]
-
-
-class PriceTable(Struct, forbid_unknown_fields=True):
-    """A price: an amount of SBD and the amount of COIN that it is worth."""
-
-    sbd: Annotated[Amount, Meta(description="An amount of SBD.")]
-    coin: Annotated[Amount, Meta(description="The amount of COIN that it is worth.")]
-
-
-class AccountsTable(Struct, forbid_unknown_fields=True):
-    """Accounts with the same balances. Their keys are either derived from a password or given explicitly."""
-
-    names: Annotated[list[str], Meta(description="The names of the accounts.")]
-    coin: Annotated[Amount, Meta(description="COIN of each account.")] = "0.000"
-    sbd: Annotated[Amount, Meta(description="SBD of each account.")] = "0.000"
-    vesting: Annotated[Amount, Meta(description="Powered-up COIN of each account, a whole amount.")] = "0.000"
-    password: Annotated[str, Meta(description="Used to derive missing keys: the SHA-256 of name, role and password.")] = ""
-    owner: Annotated[KeyText, Meta(description="A public key, instead of the one derived from the password.")] = None
-    active: Annotated[KeyText, Meta(description="The same for the active authority.")] = None
-    posting: Annotated[KeyText, Meta(description="The same for the posting authority.")] = None
-    memo: Annotated[KeyText, Meta(description="The same for memos.")] = None
-
-
-class GenesisTable(Struct, forbid_unknown_fields=True):
-    """The state before block 1. Without `witness_key` the first witness signs with the first key of `witness_keys`."""
-
-    witness: Annotated[str, Meta(description="The name of the first witness.")]
-    hardfork: Annotated[Natural, Meta(description="The hardfork in force before block 1 (0: all are applied at their times).")]
-    witness_key: Annotated[
-        KeyText, Meta(description="The first witness's public key; by default that of the first key in `witness_keys`.")
-    ] = None
-    price_feed: Annotated[PriceTable | None, Meta(description="The price feed before block 1.")] = None
-    accounts: Annotated[list[AccountsTable], Meta(description="The funded accounts.")] = []
-    accounts_in_blocks: Annotated[
-        bool,
-        Meta(description="Whether operations in the first blocks create the accounts, instead of the genesis."),
-    ] = False
-
-
-class SpecTable(Struct, forbid_unknown_fields=True):
-    """A complete spec, merged with its bases. `constants` contains only those that differ from the build's constants."""
-
-    name: Annotated[str, Meta(description="The name of the chain; by default the name of the file.")]
-    brand: Annotated[str, Meta(pattern=BRAND, description="The word in names such as `total_vesting_fund_coin` and `coin.dao`.")]
-    key_prefix: Annotated[str, Meta(pattern=PREFIX, description="The letters that public keys begin with.")]
-    chain_id: Annotated[str, Meta(pattern=CHAIN_ID, description="The id that every signature covers, which binds it to this chain.")]
-    build: Annotated[str, Meta(description="The build of the reference that defines constants and rules: `main` or `test`.")]
-    smt: Annotated[bool, Meta(description="Whether the operations of Smart Media Tokens (SMT) are enabled.")]
-    block_limit: Annotated[Natural, Meta(description="Block numbers must be below this number (0: no limit).")]
-    witness_keys: Annotated[list[str], Meta(description="Private keys that the node signs blocks with.")]
-    required_participation: Annotated[Share, Meta(description="The minimum share of slots with blocks for producing, in 1/100 %.")]
-    plugins: Annotated[list[Annotated[str, Meta(pattern=PLUGIN)]], Meta(description="The plugins that are enabled by default.")]
-    community_prefix: Annotated[
-        str, Meta(pattern=COMMUNITY_PREFIX, description="The prefix of community names, followed by a type and digits.")
-    ]
-    remove_threshold: Annotated[
-        int, Meta(ge=-1, description="The maximum number of expired proposals and their votes that a block removes (-1: all).")
-    ]
-    symbols: Annotated[SymbolsTable, Meta(description="The symbols of the three tokens.")]
-    genesis: Annotated[GenesisTable, Meta(description="The state before block 1.")]
-    constants: Annotated[Table, Meta(description="Constants that differ from those of the build.")] = {}
-
-
-# The type of each table, whose fields are the known keys.
-KNOWN_KEYS: dict[str, type[Struct]] = {
-    "": SpecTable,
-    "symbols": SymbolsTable,
-    "genesis": GenesisTable,
-    "genesis.price_feed": PriceTable,
-    "genesis.accounts": AccountsTable,
-    "constants": BuildConstants,
-}
-
-
-def convert(value: Table, kind: type[Any], table_key: str) -> Any:
-    """Convert a table strictly to its type. `table_key` is the dotted key of the table. Raises Fault."""
-    try:
-        return msgspec.convert(value, kind, strict=True)
-    except msgspec.ValidationError as error:
-        fault(str(error), table_key)
-
-
-def fault(message: str, table_key: str) -> NoReturn:
-    """Convert a msgspec error (`Expected ..., got ... - at `$.key``) to a Fault that contains the dotted key, and descriptions instead of
-    regular expressions.
-    """
-    text, _, path = message.partition(" - at `$")
-    key = ".".join(part for part in (table_key, path.rstrip("`").lstrip(".")) if part)
-    for pattern, expected in EXPECTED.items():
-        if text.endswith(f"matching regex {pattern!r}"):
-            raise Fault(key, f"expected {expected}")
-    field = re.search("unknown field `(.*)`|missing required field `(.*)`", text)
-    if field is None:
-        raise Fault(key, text[0].lower() + text[1:].replace("`", ""))
-    inner = ".".join(part for part in (key, field[1] or field[2]) if part)
-    if field[2]:
-        raise Fault(inner, "expected a value, the key is missing")
-    table = re.sub(r"\[.*?\]", "", key)
-    raise Fault(inner, f"unknown key; {meant(table, field[1])}")
-
-
-def meant(table: str, key: str) -> str:
-    """Return a suggestion for an unknown key of a table: another table that has this key, or similar keys."""
-    others = [table_key for table_key, kind in KNOWN_KEYS.items() if key in kind.__struct_fields__]
-    elsewhere = [f"in [{table_key}]" if table_key else "at the top of the file" for table_key in others]
-    if elsewhere:
-        return f"it belongs {either(elsewhere)}, not here"
-    return alternatives(key, (*KNOWN_KEYS[table].__struct_fields__, *(() if table else ("base",))), KEYS_PAGE)
-
-
 # ------------------------------------------------------------------ from a file's tables to a spec
 
 
@@ -377,6 +235,7 @@ def build_spec(given: Table) -> ChainSpec:
         if plugin not in KNOWN:
             raise Fault(f"plugins[{index}]", f"there is no plugin {plugin[:SHOWN_MAX]}; {alternatives(plugin, KNOWN)}")
     secrets = [secret(text, f"witness_keys[{index}]") for index, text in enumerate(table.witness_keys)]
+    built = build_constants(table)
     spec = ChainSpec(
         name=table.name,
         brand=table.brand,
@@ -386,17 +245,17 @@ def build_spec(given: Table) -> ChainSpec:
         key_prefix=table.key_prefix,
         chain_id=bytes.fromhex(table.chain_id),
         build="test" if table.build == "test" else "main",
-        constants=build_constants(table),
+        constants=built,
         smt=table.smt,
         block_limit=table.block_limit,
-        genesis=build_genesis(table, secrets),
+        genesis=build_genesis(table, secrets, built.COIN_MIN_ACCOUNT_CREATION_FEE),
         witness_keys=tuple(table.witness_keys),
         required_participation=table.required_participation,
         plugins=tuple(table.plugins),
         community_prefix=table.community_prefix,
         remove_threshold=table.remove_threshold,
     )
-    check_names(spec, table.genesis.accounts)
+    check_names(spec, table.genesis)
     check_numbers(spec)
     return spec
 
@@ -422,24 +281,62 @@ def constant(key: str, value: Any) -> Any:
     return value
 
 
-def build_genesis(table: SpecTable, secrets: list[bytes]) -> Genesis:
+def build_genesis(table: SpecTable, secrets: list[bytes], least_fee: int) -> Genesis:
     """Build the state before block 1. Raises Fault."""
     given = table.genesis
     if given.witness_key is None and not secrets:
         raise Fault("witness_keys", "expected a private key, since genesis.witness_key is not given either")
     witness_key = keys.public_key(secrets[0]) if given.witness_key is None else public_key(given.witness_key, table, "genesis.witness_key")
-    price_feed = NULL_PRICE
-    if given.price_feed is not None:
-        price_feed = Price(Asset(satoshis(given.price_feed.sbd), SBD), Asset(satoshis(given.price_feed.coin), COIN))
-        if not (price_feed.base.amount and price_feed.quote.amount):
-            raise Fault("genesis.price_feed", "expected amounts above zero")
+    history = tuple(price(each, f"genesis.price_history[{index}]") for index, each in enumerate(given.price_history))
+    special = tuple(witness for index in range(len(given.witnesses)) for witness in build_witnesses(table, index, least_fee))
     return Genesis(
         witness=given.witness,
         witness_key=witness_key,
-        price_feed=price_feed,
+        price_feed=median(history) if history and given.price_feed is None else price(given.price_feed, "genesis.price_feed"),
+        price_history=history,
+        vests_per_coin=given.vests_per_coin,
+        recent_claims=given.recent_claims,
         accounts=tuple(account for index in range(len(given.accounts)) for account in build_accounts(table, index)),
+        witnesses=tuple(witness.name for witness in special if witness.name != given.witness),
+        witness_properties=witness_properties(given.witness_properties, "genesis.witness_properties", least_fee),
+        special_witnesses=special,
         hardfork=given.hardfork,
         accounts_in_blocks=given.accounts_in_blocks,
+    )
+
+
+def price(given: PriceTable | None, key: str) -> Price:
+    """Return a price, or the null price for None. Raises Fault."""
+    if given is None:
+        return NULL_PRICE
+    found = Price(Asset(satoshis(given.sbd), SBD), Asset(satoshis(given.coin), COIN))
+    if not (found.base.amount and found.quote.amount):
+        raise Fault(key, "expected amounts above zero")
+    return found
+
+
+def build_witnesses(table: SpecTable, index: int, least_fee: int) -> Iterator[GenesisWitness]:
+    """Yield the witnesses of one `[[genesis.witnesses]]`. Raises Fault."""
+    given, table_key = table.genesis.witnesses[index], f"genesis.witnesses[{index}]"
+    if given.key is not None and table.genesis.witness in given.names:
+        raise Fault(f"{table_key}.key", f"expected no key of {table.genesis.witness}, which genesis.witness_key is for")
+    key = b"" if given.key is None else public_key(given.key, table, f"{table_key}.key")
+    properties = witness_properties(given, table_key, least_fee)
+    yield from (replace(properties, name=name, key=key) for name in given.names)
+
+
+def witness_properties(given: PropertiesTable, table_key: str, least_fee: int) -> GenesisWitness:
+    """Return the properties of one or all witnesses. Raises Fault."""
+    fee, most = given.account_creation_fee, constants.COIN_MAX_ACCOUNT_CREATION_FEE
+    if fee is not None and not least_fee <= satoshis(fee) <= most:
+        raise Fault(f"{table_key}.account_creation_fee", f"expected an amount from {amount(least_fee)} to {amount(most)}")
+    return GenesisWitness(
+        account_creation_fee=None if fee is None else satoshis(fee),
+        maximum_block_size=given.maximum_block_size,
+        sbd_interest_rate=given.sbd_interest_rate,
+        account_subsidy_budget=given.account_subsidy_budget,
+        account_subsidy_decay=given.account_subsidy_decay,
+        exchange_rate=price(given.exchange_rate, f"{table_key}.exchange_rate"),
     )
 
 
@@ -474,6 +371,11 @@ def satoshis(amount: str) -> int:
     return int(amount.replace(".", ""))
 
 
+def amount(number: int) -> str:
+    """Convert satoshis to an amount in text."""
+    return f"{number // constants.COIN_BLOCKCHAIN_PRECISION}.{number % constants.COIN_BLOCKCHAIN_PRECISION:03}"
+
+
 def secret(text: str, key: str) -> bytes:
     """Parse a private key in WIF. Raises Fault."""
     try:
@@ -496,27 +398,28 @@ def public_key(text: str, table: SpecTable, key: str) -> bytes:
 # ------------------------------------------------------------------ checks across tables
 
 
-def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
+def check_names(spec: ChainSpec, given: GenesisTable) -> None:
     """Raise Fault for account names that are invalid or duplicate, or that belong to accounts whose keys hardfork 9 replaces or whose
     balances hardfork 23 takes.
     """
     if not is_valid_account_name(spec.genesis.witness):
         raise Fault("genesis.witness", "expected a valid account name")
-    reserved = {constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT, spec.genesis.witness, spec.treasury}
+    reserved = {constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT, spec.treasury}
     listed = {*spec.hf9_accounts, *spec.hf23_accounts}
     wrong: list[tuple[str, str, str]] = []
-    for index, table in enumerate(given):
-        for position, name in enumerate(table.names):
-            expected = ""
-            if not is_valid_account_name(name):
-                expected = f"expected a valid account name instead of {name}"
-            elif name in reserved:
-                expected = f"expected a new account name, {name} exists already"
-            elif name in listed:
-                expected = f"expected another name, hardfork 9 or 23 takes {name} away"
-            if expected:
-                wrong.append((f"genesis.accounts[{index}].names[{position}]", expected, name))
-            reserved.add(name)
+    for kind, tables in (("accounts", given.accounts), ("witnesses", given.witnesses)):
+        for index, table in enumerate(tables):
+            for position, name in enumerate(table.names):
+                expected = ""
+                if not is_valid_account_name(name):
+                    expected = f"expected a valid account name instead of {name}"
+                elif name in reserved or (name == given.witness and kind == "accounts"):
+                    expected = f"expected a new account name, {name} exists already"
+                elif name in listed:
+                    expected = f"expected another name, hardfork 9 or 23 takes {name} away"
+                if expected:
+                    wrong.append((f"genesis.{kind}[{index}].names[{position}]", expected, name))
+                reserved.add(name)
     if wrong:
         key, expected, _ = wrong[0]
         raise Fault(key, expected + (f"; nor can these be taken: {some_of([name for _, _, name in wrong[1:]])}" if wrong[1:] else ""))
@@ -528,11 +431,25 @@ def some_of(names: list[str]) -> str:
 
 
 def check_numbers(spec: ChainSpec) -> None:
-    """Raise Fault for a supply above the chain's limit, or for a hardfork that the build doesn't have or the spec can't use."""
+    """Raise Fault for a supply above the chain's limit, for numbers that the chain's rules or fields don't allow, or for a hardfork that
+    the build doesn't have or the spec can't use.
+    """
     sbd = spec.constants.COIN_SBD_INIT_SUPPLY + spec.genesis_printed_sbd
     for asset, supply in (("COIN", spec.genesis_supply), ("SBD", sbd)):
         if supply > constants.COIN_MAX_SHARE_SUPPLY:
             raise Fault("genesis.accounts", f"expected at most {constants.COIN_MAX_SHARE_SUPPLY} satoshis of {asset} altogether")
+    # Enough for the VESTS of all COIN.
+    if spec.genesis_supply * spec.genesis.vests_per_coin * constants.VESTS_PER_COIN_SATOSHI > constants.COIN_MAX_SATOSHIS:
+        raise Fault("genesis.vests_per_coin", "expected less: the VESTS for all COIN would not fit into 62 bits")
+    largest = max([spec.witness_vesting, *(account.vesting for account in spec.genesis.accounts)])
+    most = INT64_MAX // constants.COIN_DOWNVOTE_POOL_PERCENT_HF21 // constants.VESTS_PER_COIN_SATOSHI // spec.genesis.vests_per_coin
+    if largest > most:
+        # Up to block 35,922,615, the maximum of a larger downvote pool is negative, which refuses most operations of the account.
+        raise Fault("genesis.vests_per_coin", f"expected less, or at most {amount(most)} COIN powered up in an account")
+    if spec.genesis.recent_claims is not None and spec.genesis.recent_claims >= WORD128:
+        raise Fault("genesis.recent_claims", "expected a number below 2^128")
+    if len(spec.genesis.witness_names) > constants.COIN_MAX_WITNESSES:
+        raise Fault("genesis.witnesses", f"expected at most {constants.COIN_MAX_WITNESSES}, as many as a round has")
     if spec.genesis.accounts_in_blocks and spec.genesis.hardfork < ACCOUNTS_IN_BLOCKS_SINCE:
         raise Fault("genesis.hardfork", f"expected at least {ACCOUNTS_IN_BLOCKS_SINCE}, or false for genesis.accounts_in_blocks")
     if spec.genesis.hardfork > spec.constants.COIN_NUM_HARDFORKS:

@@ -19,7 +19,7 @@ def stream_header(chain: Chain, first: int) -> StreamHeader:
         name=spec.name,
         chain_id=spec.chain_id.hex(),
         genesis=genesis_fingerprint(spec),
-        witnesses=1 + len(spec.genesis.witnesses),
+        witnesses=len(spec.genesis.witness_names),
         accounts=len(spec.genesis.accounts),
         head=props.head_block_number,
         head_id=props.head_block_id.hex(),

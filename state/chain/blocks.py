@@ -7,6 +7,7 @@ The numbers in comments are those of the table in block-processing.md §3.1; a t
 from collections.abc import Callable
 
 from state.chain.actions import process_optional_actions, process_required_actions
+from state.chain.genesis import start_periods
 from state.chain.hardforks import genesis_hardforks, process_hardforks
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time
@@ -84,6 +85,8 @@ def apply_beginning(state: State, block: SignedBlock, count: int, skip_flags: in
     here = state.position
     here.block, here.trx_in_block, here.virtual_op = block.number, 0, 0  # 2
     genesis_hardforks(state, block)  # 3
+    if block.number == 1:
+        start_periods(state, block.timestamp)
     require_merkle_root(state, block, skip_flags)  # 4
     witness = require_header(state, block, skip_flags)  # 5
     if state.hardfork >= 12:  # 6

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from msgspec import structs
+
 from state.chain.hardforks import set_hardfork, set_witness_versions
 from state.effects.subsidies import subsidy_params, witness_params
 from state.protocol import constants
@@ -35,6 +37,8 @@ def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: 
     if spec.genesis.hardfork:
         set_hardfork(state, spec.genesis.hardfork, apply_now=True)
         set_witness_versions(state, spec.genesis.hardfork)
+    set_witness_properties(state)
+    start_periods(state, spec.constants.COIN_GENESIS_TIME)
     if spec.genesis.accounts_in_blocks:
         add_creation_fees(state)
     state.journal.commit(state.journal.position())
@@ -56,15 +60,16 @@ def create_reference_accounts(state: State) -> None:
     create_witness(
         state,
         spec.genesis.witness,
-        coin=spec.genesis_supply - sum(account.coin + account.vesting for account in others),
+        coin=spec.genesis_supply - spec.witness_vesting - sum(account.coin + account.vesting for account in others),
         sbd=spec.constants.COIN_SBD_INIT_SUPPLY + spec.genesis_printed_sbd - sum(account.sbd for account in others),
         interest_since=spec.constants.COIN_GENESIS_TIME if spec.genesis.accounts_in_blocks else 0,
+        vesting=spec.witness_vesting,
     )
 
 
-def create_witness(state: State, name: str, coin: int = 0, sbd: int = 0, interest_since: int = 0) -> None:
-    """Insert a witness and its account, with the genesis witness key."""
-    spec, key = state.spec, state.spec.genesis.witness_key
+def create_witness(state: State, name: str, coin: int = 0, sbd: int = 0, interest_since: int = 0, vesting: int = 0) -> None:
+    """Insert a witness and its account, with the key of the witness."""
+    spec, key = state.spec, state.spec.genesis.witness_settings(name).key
     state.accounts.insert(
         Account(
             name=name,
@@ -73,6 +78,7 @@ def create_witness(state: State, name: str, coin: int = 0, sbd: int = 0, interes
             sbd_balance=sbd,
             sbd_seconds_last_update=interest_since,
             sbd_last_interest_payment=interest_since,
+            vesting_shares=spec.genesis.shares(vesting),
         )
     )
     authority = key_authority(key)
@@ -98,6 +104,40 @@ def add_creation_fees(state: State) -> None:
     state.set_props(current_supply=props.current_supply + fees, virtual_supply=props.virtual_supply + fees)
 
 
+def set_witness_properties(state: State) -> None:
+    """Set what the spec lets the witnesses propose. The properties of the first one, which is alone in the first round, are in force."""
+    genesis = state.spec.genesis
+    for name in genesis.witness_names:
+        given, witness = genesis.witness_settings(name), state.witness(name)
+        state.witnesses.modify(witness, props=structs.replace(witness.props, **given.properties), sbd_exchange_rate=given.exchange_rate)
+    given, props = genesis.witness_settings(genesis.witness), state.witness(genesis.witness).props
+    if given.properties:
+        budget, decay = props.account_subsidy_budget, props.account_subsidy_decay
+        state.witness_schedules.modify(
+            state.schedule,
+            median_props=props,
+            account_subsidy_rd=subsidy_params(budget, decay),
+            account_subsidy_witness_rd=witness_params(budget, decay),
+        )
+    in_force = {name: value for name, value in given.properties.items() if name in ("maximum_block_size", "sbd_interest_rate")}
+    state.set_props(**in_force)
+
+
+def start_periods(state: State, time: int) -> None:
+    """Let the periods of the spec's claims and prices begin at `time`, once at the genesis and again in block 1.
+
+    The genesis can be months before block 1. By then, all claims would have decayed, and all prices be outdated.
+    """
+    genesis = state.spec.genesis
+    fund = state.reward_funds.by_name.get(constants.COIN_POST_REWARD_FUND_NAME)
+    if genesis.recent_claims is not None and fund is not None:
+        state.reward_funds.modify(fund, recent_claims=genesis.recent_claims, last_update=time)
+    for name in genesis.witness_names:
+        witness = state.witness(name)
+        if witness.sbd_exchange_rate != NULL_PRICE:
+            state.witnesses.modify(witness, last_sbd_exchange_update=time)
+
+
 def create_extra_account(state: State, given: GenesisAccount) -> None:
     """Insert an account that the chain spec adds, with its balances and keys."""
     # Its interest times are genesis, not 0, which would pay interest for more than fifty years at once.
@@ -111,7 +151,7 @@ def create_extra_account(state: State, given: GenesisAccount) -> None:
             sbd_balance=given.sbd,
             sbd_seconds_last_update=state.spec.constants.COIN_GENESIS_TIME,
             sbd_last_interest_payment=state.spec.constants.COIN_GENESIS_TIME,
-            vesting_shares=given.vesting_shares,
+            vesting_shares=state.spec.genesis.shares(given.vesting),
         )
     )
     state.account_metadata.insert(AccountMetadata(account=row.id))
@@ -151,7 +191,7 @@ def create_singletons(state: State) -> None:
             max_virtual_bandwidth=constants.COIN_MAX_BLOCK_SIZE * 20000 * 1_000_000 * 604_800 // 3,
         )
     )
-    state.feed_histories.insert(FeedHistory(current_median_history=price))
+    state.feed_histories.insert(FeedHistory(current_median_history=price, price_history=spec.genesis.price_history))
     state.hardfork_properties.insert(HardforkProperties(processed_hardforks=(spec.constants.COIN_GENESIS_TIME,)))
     budget, decay = constants.COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET, constants.COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY
     state.witness_schedules.insert(

@@ -40,12 +40,11 @@ def _known_accounts(spec: ChainSpec) -> Iterator[KnownAccount]:
         if account.password:
             derived = {role: derive_secret(account.name, role, account.password) for role in ROLES}
             yield KnownAccount(account.name, {role: key for role, key in derived.items() if public_key(key) == getattr(account, role)})
-    for text in spec.witness_keys:
-        secret = secret_from_wif(text)
-        if public_key(secret) == spec.genesis.witness_key:
-            for name in (spec.genesis.witness, *spec.genesis.witnesses):
-                yield KnownAccount(name, dict.fromkeys(ROLES, secret))
-            break
+    secrets = {public_key(secret): secret for secret in map(secret_from_wif, spec.witness_keys)}
+    for name in spec.genesis.witness_names if secrets else ():
+        secret = secrets.get(spec.genesis.witness_settings(name).key)
+        if secret is not None:
+            yield KnownAccount(name, dict.fromkeys(ROLES, secret))
 
 
 @lru_cache(SPECS_KEPT_MAX)

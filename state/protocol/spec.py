@@ -20,6 +20,14 @@ RELEASE_MASK = 0xFFFF0000
 SPELLINGS_MAX = 16384
 # With at most 450 bytes each, they fit into a block of the smallest size limit that witnesses can vote for.
 ACCOUNTS_PER_BLOCK = 128
+CHAIN_PROPERTIES = (
+    "account_creation_fee",
+    "maximum_block_size",
+    "sbd_interest_rate",
+    "account_subsidy_budget",
+    "account_subsidy_decay",
+)
+WITNESS_SHARE = 1000  # the first witness can have a thousandth of all COIN in addition, powered up
 # Matches the placeholder as a word or at a boundary within an identifier, but not in "Bitcoin".
 BRAND_WORD = re.compile(r"(?<![A-Za-z])(?:coin|COIN|Coin)")
 
@@ -197,14 +205,23 @@ class GenesisAccount(Struct, frozen=True, kw_only=True):
     vesting: Natural = 0  # powered-up COIN in satoshis, a whole number of COIN
     password: str = ""  # the password of the keys, for the node's banner; "" if the spec contains the keys
 
-    @property
-    def vesting_shares(self) -> int:
-        """The VESTS that genesis credits for `vesting`, in satoshis, before the split of HF 1.
 
-        The split (× 1,000,000) turns them into 1.000000 VESTS per 1.000 COIN. This is the price of an empty fund, at which shares are
-        created on a chain without powered-up genesis accounts.
-        """
-        return self.vesting * constants.VESTS_PER_COIN_SATOSHI // constants.VESTING_SPLIT
+class GenesisWitness(Struct, frozen=True, kw_only=True):
+    """What the spec gives a witness at genesis. What it leaves out is None, or empty."""
+
+    name: str = ""  # "": every witness
+    key: bytes = b""  # signing key, memo key and the key of all three authorities of its account
+    account_creation_fee: int | None = None
+    maximum_block_size: int | None = None
+    sbd_interest_rate: int | None = None
+    account_subsidy_budget: int | None = None
+    account_subsidy_decay: int | None = None
+    exchange_rate: Price = NULL_PRICE  # the published price, SBD / COIN
+
+    @property
+    def properties(self) -> dict[str, int]:
+        """The chain properties that the spec gives, by name."""
+        return {name: value for name in CHAIN_PROPERTIES if (value := getattr(self, name)) is not None}
 
 
 class Genesis(Struct, frozen=True, kw_only=True):
@@ -214,10 +231,36 @@ class Genesis(Struct, frozen=True, kw_only=True):
     witness_key: bytes  # signing key, memo key and the key of all three authorities of the witness account
     price_feed: Price = NULL_PRICE  # the median price, SBD / COIN (null: none)
     accounts: tuple[GenesisAccount, ...] = ()
-    witnesses: tuple[str, ...] = ()  # further witnesses, with accounts of these names and the keys of the first one
+    price_history: tuple[Price, ...] = ()  # earlier median prices, oldest first
+    vests_per_coin: int = 1  # the price of VESTS: VESTS for a COIN that is powered up
+    recent_claims: int | None = None  # on the reward fund, decaying from block 1 on (None: those of the build)
+    witnesses: tuple[str, ...] = ()  # further witnesses, with accounts of these names
+    witness_properties: GenesisWitness = GenesisWitness()  # of every witness
+    special_witnesses: tuple[GenesisWitness, ...] = ()  # those with a key or properties of their own
     hardfork: Natural = 0  # The last step of genesis applies hardforks 1 to this one; block 1 applies later ones.
     # The first witness creates `accounts` by operations in the first blocks, from balances that it has at genesis.
     accounts_in_blocks: bool = False
+
+    @property
+    def witness_names(self) -> tuple[str, ...]:
+        """The names of all witnesses, the first witness first."""
+        return self.witness, *self.witnesses
+
+    def witness_settings(self, name: str) -> GenesisWitness:
+        """Return the key of a witness, and the properties and price that the spec gives it."""
+        own = next((each for each in self.special_witnesses if each.name == name), GenesisWitness())
+        every = self.witness_properties
+        rate = own.exchange_rate if own.exchange_rate != NULL_PRICE else every.exchange_rate
+        properties = {**every.properties, **own.properties}
+        return GenesisWitness(name=name, key=own.key or self.witness_key, exchange_rate=rate, **properties)
+
+    def shares(self, vesting: int) -> int:
+        """Return the VESTS for powered-up COIN at genesis, both in satoshis, before the split of HF 1.
+
+        The split (× 1,000,000) makes `vests_per_coin` VESTS of 1.000 COIN. Without powered-up COIN at genesis the fund is empty. Its price
+        is then 1.000000 VESTS.
+        """
+        return vesting * self.vests_per_coin * constants.VESTS_PER_COIN_SATOSHI // constants.VESTING_SPLIT
 
     @property
     def accounts_at_genesis(self) -> tuple[GenesisAccount, ...]:
@@ -315,6 +358,22 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     @cached_property
     def genesis_supply(self) -> int:
         """current_supply and virtual_supply at genesis: all liquid COIN and all COIN in the vesting fund, in satoshis."""
+        return self._given_supply + self.witness_vesting
+
+    @cached_property
+    def witness_vesting(self) -> int:
+        """Powered-up COIN that the first witness has at genesis, in satoshis, a whole number of COIN.
+
+        It gives VESTS the price of the spec. An empty fund has another one.
+        """
+        if self.genesis.vests_per_coin == 1:
+            return 0
+        whole = constants.COIN_BLOCKCHAIN_PRECISION
+        return max(self._given_supply // WITNESS_SHARE // whole * whole, whole)
+
+    @cached_property
+    def _given_supply(self) -> int:
+        """COIN of the first witness and of the accounts, as in the spec, in satoshis."""
         return self.constants.COIN_INIT_SUPPLY + sum(account.coin + account.vesting for account in self.genesis.accounts)
 
     @cached_property
@@ -328,12 +387,12 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     @cached_property
     def genesis_vesting_fund(self) -> int:
         """total_vesting_fund_coin at genesis, in satoshis."""
-        return sum(account.vesting for account in self.genesis.accounts_at_genesis)
+        return self.witness_vesting + sum(account.vesting for account in self.genesis.accounts_at_genesis)
 
     @cached_property
     def genesis_vesting_shares(self) -> int:
         """total_vesting_shares at genesis, in satoshis of VESTS before the split of HF 1."""
-        return sum(account.vesting_shares for account in self.genesis.accounts_at_genesis)
+        return self.genesis.shares(self.genesis_vesting_fund)
 
 
 @lru_cache(maxsize=SPELLINGS_MAX)

@@ -185,7 +185,7 @@ def require_same_chain(url: str, spec: ChainSpec, header: StreamHeader) -> None:
     if header.chain_id != spec.chain_id.hex():
         raise another_chain(url, f"the chain {header.name}", header.chain_id, spec)
     if header.genesis != genesis_fingerprint(spec):
-        own = f"{1 + len(spec.genesis.witnesses)} witnesses and {len(spec.genesis.accounts)} accounts"
+        own = f"{len(spec.genesis.witness_names)} witnesses and {len(spec.genesis.accounts)} accounts"
         # A broker doesn't report the chain's constants.
         theirs = f": {header.witnesses} witnesses and {header.accounts} accounts, here {own}" if header.witnesses else ""
         raise WrongChain(

@@ -106,7 +106,8 @@ class KeyOwners:
         for account in genesis.accounts:
             for role in (*ROLES, "memo"):
                 found.setdefault(getattr(account, role), []).append((account.name, role))
-        found.setdefault(genesis.witness_key, []).extend((genesis.witness, role) for role in ROLES)
+        for name in genesis.witness_names:
+            found.setdefault(genesis.witness_settings(name).key, []).extend((name, role) for role in ROLES)
         return found
 
     def _replaced(self) -> Iterator[tuple[str, str, bytes]]:

@@ -11,7 +11,7 @@ from bin.docs.options import declared
 from node.cli.app import app
 from node.cli.option_sources import UNNAMED, options_of
 from node.cli.run_options import GROUP_NAMES
-from node.specs.builder import KNOWN_KEYS
+from node.specs.tables import KNOWN_KEYS
 from state.protocol.spec import BuildConstants
 from tests.helpers.golden import fails
 

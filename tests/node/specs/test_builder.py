@@ -66,7 +66,7 @@ def test_the_genesis_supply_of_dev_adds_up() -> None:
     liquid = spec.constants.COIN_INIT_SUPPLY + sum(account.coin for account in accounts)
     assert spec.genesis_supply == liquid + spec.genesis_vesting_fund
     assert spec.genesis_printed_sbd == sum(account.sbd for account in accounts)
-    assert spec.genesis_vesting_shares == sum(account.vesting_shares for account in accounts)
+    assert spec.genesis_vesting_shares == sum(spec.genesis.shares(account.vesting) for account in accounts)
     # After the split in hardfork 1, the price of VESTS is that of an empty chain: 1.000 COIN for 1.000000 VESTS.
     assert spec.genesis_vesting_shares * constants.VESTING_SPLIT == spec.genesis_vesting_fund * constants.VESTS_PER_COIN_SATOSHI
 
@@ -182,6 +182,7 @@ def test_accounts_can_have_explicit_keys(tmp_path: Path) -> None:
 
 
 ACCOUNTS = "[[genesis.accounts]]\npassword = 'x'\n"
+WITNESSES = "[[genesis.witnesses]]\n"
 WRONG = [
     ("colour = 1", "colour"),
     ("chainid = 1", "chainid"),
@@ -215,6 +216,30 @@ WRONG = [
     ("genesis.witness_key = 'STM7sw22'", "genesis.witness_key"),
     ("genesis.price_feed.sbd = '0.000'", "genesis.price_feed"),
     ("genesis.price_feed.sbd = '1.000 SBD'", "genesis.price_feed.sbd"),
+    ("genesis.price_history = [{ sbd = '1.000', coin = '0.000' }]", "genesis.price_history[0]"),
+    ("genesis.price_history = [" + "{ sbd = '1.000', coin = '1.000' }," * 85 + "]", "genesis.price_history"),
+    ("genesis.vests_per_coin = 0", "genesis.vests_per_coin"),
+    ("genesis.vests_per_coin = 1.5", "genesis.vests_per_coin"),
+    ("genesis.vests_per_coin = 1000000\nconstants.COIN_INIT_SUPPLY = 100000000000000", "genesis.vests_per_coin"),
+    (f"genesis.vests_per_coin = 2000\n{ACCOUNTS}names = ['bob']\nvesting = '1900000.000'", "genesis.vests_per_coin"),
+    ("genesis.recent_claims = -1", "genesis.recent_claims"),
+    (f"genesis.recent_claims = {2**128}", "genesis.recent_claims"),
+    ("genesis.witness_properties.maximum_block_size = 65535", "genesis.witness_properties.maximum_block_size"),
+    ("genesis.witness_properties.maximum_block_size = 2097153", "genesis.witness_properties.maximum_block_size"),
+    ("genesis.witness_properties.account_creation_fee = 3", "genesis.witness_properties.account_creation_fee"),
+    ("genesis.witness_properties.account_creation_fee = '1000000.001'", "genesis.witness_properties.account_creation_fee"),
+    ("genesis.witness_properties.sbd_interest_rate = 10001", "genesis.witness_properties.sbd_interest_rate"),
+    ("genesis.witness_properties.account_subsidy_budget = 0", "genesis.witness_properties.account_subsidy_budget"),
+    ("genesis.witness_properties.account_subsidy_decay = 63", "genesis.witness_properties.account_subsidy_decay"),
+    ("genesis.witness_properties.exchange_rate = { sbd = '0.000', coin = '1.000' }", "genesis.witness_properties.exchange_rate"),
+    ("genesis.witness_properties.url = 'x'", "genesis.witness_properties.url"),
+    (f"{WITNESSES}names = ['No']", "genesis.witnesses[0].names[0]"),
+    (f"{WITNESSES}names = ['wit', 'wit']", "genesis.witnesses[0].names[1]"),
+    (f"{WITNESSES}names = ['alice']", "genesis.witnesses[0].names[0]"),
+    (f"{WITNESSES}names = ['wit']\nkey = 'x'", "genesis.witnesses[0].key"),
+    (f"{WITNESSES}names = ['initminer']\nkey = '{INIT_KEY}'", "genesis.witnesses[0].key"),
+    (f"{WITNESSES}names = {[f'wit{number}' for number in range(21)]}", "genesis.witnesses"),
+    (f"{WITNESSES}names = ['wit']\naccount_creation_fee = '9999999.000'", "genesis.witnesses[0].account_creation_fee"),
     (f"{ACCOUNTS}names = ['Bob']", "genesis.accounts[0].names[0]"),
     (f"{ACCOUNTS}names = ['bob', 'bob']", "genesis.accounts[0].names[1]"),
     (f"{ACCOUNTS}names = ['coin.dao']", "genesis.accounts[0].names[0]"),
