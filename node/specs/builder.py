@@ -6,7 +6,7 @@ replace those of the base. Each error contains the file, the dotted key and the 
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 from itertools import islice
@@ -18,7 +18,7 @@ from msgspec.structs import asdict, replace
 from node.runtime.errors import NodeError
 from node.runtime.suggestions import alternatives
 from node.specs.plugins import KNOWN
-from node.specs.tables import Fault, GenesisTable, PriceTable, PropertiesTable, SpecTable, Table, convert
+from node.specs.tables import AccountsTable, Fault, GenesisTable, PriceTable, PropertiesTable, SpecTable, Table, WitnessesTable, convert
 from state.chain.steps.medians import median
 from state.protocol import constants
 from state.protocol.errors import ChainError
@@ -407,7 +407,8 @@ def check_names(spec: ChainSpec, given: GenesisTable) -> None:
     reserved = {constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT, spec.treasury}
     listed = {*spec.hf9_accounts, *spec.hf23_accounts}
     wrong: list[tuple[str, str, str]] = []
-    for kind, tables in (("accounts", given.accounts), ("witnesses", given.witnesses)):
+    kinds: list[tuple[str, Sequence[AccountsTable | WitnessesTable]]] = [("accounts", given.accounts), ("witnesses", given.witnesses)]
+    for kind, tables in kinds:
         for index, table in enumerate(tables):
             for position, name in enumerate(table.names):
                 expected = ""

@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from node.storage.disk import Disk, read_whole, written_whole
 from state.protocol.keys.keys import ROLES, public_key_text
-from state.protocol.spec import ChainSpec, Genesis
+from state.protocol.spec import ChainSpec
 
 SPEC_NAME = "spec.json"
 SIZE_MAX = 1 << 24
@@ -24,16 +24,6 @@ NAMED_MAX = 5
 SHOWN_MAX = 80
 # The fields of a spec that can change between starts, because they don't affect the result of blocks.
 FREE = ("name", "witness_keys", "required_participation", "plugins", "community_prefix")
-# Fields of the genesis that were added later.
-OMITTED = (
-    "witnesses",
-    "accounts_in_blocks",
-    "price_history",
-    "vests_per_coin",
-    "recent_claims",
-    "witness_properties",
-    "special_witnesses",
-)
 NONE = "none"
 ACCOUNTS = "genesis.accounts"
 # Fields that have other names in TOML files.
@@ -48,8 +38,7 @@ def decisive(spec: ChainSpec) -> bytes:
     """Encode the fields of a spec that affect the result of blocks, as JSON with sorted keys."""
     fields = {key: value for key, value in asdict(spec).items() if key not in FREE}
     # Omitted as in versions without these fields, so that their folders and snapshots still match.
-    plain = Genesis(witness_key=spec.genesis.witness_key)
-    fields["genesis"] = {key: value for key, value in asdict(spec.genesis).items() if key not in OMITTED or value != getattr(plain, key)}
+    fields["genesis"] = {key: value for key, value in spec.genesis.decisive_fields().items() if value or key != "witnesses"}
     return msgspec.json.encode(fields, order="sorted")
 
 

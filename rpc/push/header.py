@@ -2,8 +2,6 @@
 
 from hashlib import sha256
 
-from msgspec.structs import asdict
-
 from rpc.push.events import StreamHeader
 from state.chain.chain import Chain
 from state.chain.state_edits import write_edit
@@ -39,11 +37,7 @@ def edits_fingerprint(chain: Chain, last: int) -> str:
 
 def genesis_fingerprint(spec: ChainSpec) -> str:
     """Return a fingerprint of the genesis state. It distinguishes chains that have the same id."""
-    genesis = asdict(spec.genesis)
-    if not genesis["accounts_in_blocks"]:
-        # Omitted as in versions without this field, whose nodes have the same fingerprint.
-        del genesis["accounts_in_blocks"]
-    text = ", ".join(f"{name}={value!r}" for name, value in genesis.items())
+    text = ", ".join(f"{name}={value!r}" for name, value in spec.genesis.decisive_fields().items())
     return sha256(f"Genesis({text})".encode()).hexdigest()[:32]
 
 

@@ -6,10 +6,10 @@ Sources: state-objects.md §1.1, §12, §15; block-processing.md §1.1, Appendix
 
 import re
 from functools import cached_property, lru_cache
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from state.protocol import constants
 from state.protocol.values.asset import NULL_PRICE, Price
@@ -26,6 +26,9 @@ CHAIN_PROPERTIES = (
     "sbd_interest_rate",
     "account_subsidy_budget",
     "account_subsidy_decay",
+)
+LATER_FIELDS = frozenset(
+    ("accounts_in_blocks", "price_history", "vests_per_coin", "recent_claims", "witness_properties", "special_witnesses")
 )
 WITNESS_SHARE = 1000  # the first witness can have a thousandth of all COIN in addition, powered up
 # Matches the placeholder as a word or at a boundary within an identifier, but not in "Bitcoin".
@@ -240,6 +243,11 @@ class Genesis(Struct, frozen=True, kw_only=True):
     hardfork: Natural = 0  # The last step of genesis applies hardforks 1 to this one; block 1 applies later ones.
     # The first witness creates `accounts` by operations in the first blocks, from balances that it has at genesis.
     accounts_in_blocks: bool = False
+
+    def decisive_fields(self) -> dict[str, Any]:
+        """Return the fields by name, without those of LATER_FIELDS that have their defaults: older versions didn't have them."""
+        plain = Genesis(witness_key=self.witness_key)
+        return {key: value for key, value in asdict(self).items() if key not in LATER_FIELDS or value != getattr(plain, key)}
 
     @property
     def witness_names(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from node.specs.tables import KNOWN_KEYS
 from state.protocol.spec import BuildConstants
 from tests.helpers.golden import fails
 
+LISTS = re.compile(r"(?<=\.accounts)|(?<=\.witnesses)|(?<=\.price_history)")
 AGAIN = "write them again: .venv/bin/python -m bin.docs"
 
 
@@ -30,11 +31,7 @@ def test_every_option_is_on_the_page_of_its_group() -> None:
 def test_every_key_and_constant_is_described() -> None:
     text = (generated_tables.DOCS / "chain-specs.md").read_text("utf-8")
     rows = {cells[0].strip("` "): cells[1] for line in text.splitlines() if len(cells := line.strip("|").split(" | ")) == 4}
-    keys = {
-        f"{place.replace('genesis.accounts', 'genesis.accounts[]')}.{field.name}".lstrip(".")
-        for place, cls in KNOWN_KEYS.items()
-        for field in fields(cls)
-    }
+    keys = {f"{LISTS.sub('[]', place)}.{field.name}".lstrip(".") for place, cls in KNOWN_KEYS.items() for field in fields(cls)}
     wanted = {key.removeprefix("constants.") for key in keys}
     assert {key for key in wanted if not rows.get(key, "").strip(" |")} == set()
     assert {field.name for field in fields(BuildConstants)} <= wanted

@@ -22,7 +22,7 @@ from tests.node.cli.conftest import Started, refused
 def test_without_options_the_settings_are_the_defaults(started: Started) -> None:
     settings = started("run")
     assert (settings.http, settings.blocks, settings.time, settings.leap) == (Address("127.0.0.1", 8090), BlockMode(), None, "missed")
-    assert (settings.witnesses, settings.accounts, settings.is_producing, settings.spec.name) == (1, None, True, "dev")
+    assert (settings.witnesses, settings.accounts, settings.is_producing, settings.spec.name) == (None, None, True, "dev")
 
 
 def test_accounts_are_created_in_blocks_where_a_node_makes_them(started: Started) -> None:
