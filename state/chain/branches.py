@@ -72,7 +72,7 @@ class SignerHistory:
             yield witness.owner, witness.signing_key
 
     def _keys_of(self, name: str, branch: list[BranchBlock], mark: int) -> set[bytes]:
-        """Return every key that a witness can have at the end of a branch; none if the account can't be a witness.
+        """Return every key that a witness can have at the end of a branch, or an empty set if the account can't be a witness.
 
         These are its key at the start of the branch, and every key that an operation of the branch sets. Which of these operations are
         refused, and which one is the last, is known only after the branch is applied.

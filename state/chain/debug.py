@@ -25,8 +25,9 @@ def generate_blocks(
 ) -> Iterator[None]:
     """Produce blocks with a private key (WIF), one per step, each `missed` slots after the first possible slot.
 
-    The node can serve other clients between two steps. If a scheduled witness signs with another key, `edit` sets its key to this one;
-    without `edit` the iteration ends. With an empty key no block is produced. Flags of NEVER_SKIPPED in `skip_flags` have no effect.
+    The node can serve other clients between two steps. If a scheduled witness signs with another key, `edit` replaces that witness's key
+    with the given one; without `edit` the iteration ends. With an empty key no block is produced. Flags of NEVER_SKIPPED in `skip_flags`
+    have no effect.
 
     Raises: Refused if `count` exceeds BLOCKS_MAX, or if the last block would be later than GENERATED_TIME_MAX.
     """

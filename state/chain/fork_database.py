@@ -1,7 +1,7 @@
 """The fork database: the reversible blocks of the main branch and of all forks. Blocks are not applied or verified here.
 
-Main branch blocks are kept as objects. Fork blocks are kept as bytes, which take a fraction of the memory, up to a bound. A block whose
-parent is missing is refused, not kept until the parent arrives. Source: block-processing.md §2.5.
+Main branch blocks are kept as objects. Fork blocks are kept as bytes, which take a fraction of the memory, and their total size is limited.
+A block whose parent is missing is refused, not kept until the parent arrives. Source: block-processing.md §2.5.
 """
 
 from collections import Counter

@@ -117,8 +117,8 @@ def apply_hardfork(state: State, number: int) -> None:
 def split_vesting(state: State) -> None:
     """Hardfork 1: multiply all VESTS by a million, in all rows that contain an amount of them.
 
-    Power-down rates are recomputed and are at least 1, even for accounts that don't power down: a mistake that the chain has kept. An
-    amount beyond 64 bits refuses the block, which halts the chain.
+    Power-down rates are recomputed and become at least 1, even for accounts that don't power down. This mistake of the reference is part of
+    the rules. An amount beyond 64 bits refuses the block, which halts the chain.
     """
     factor = 1_000_000
     state.set_props(total_vesting_shares=share(state.props.total_vesting_shares * factor))

@@ -49,7 +49,9 @@ def _known_accounts(spec: ChainSpec) -> Iterator[KnownAccount]:
 
 @lru_cache(SPECS_KEPT_MAX)
 def known_secrets(spec: ChainSpec) -> Mapping[bytes, bytes]:
-    """Return the secrets in a spec by public key: those of its accounts, and of the witnesses that it produces with."""
+    """Return the secrets in a spec, keyed by public key: the secrets of its accounts, and `witness_keys`, with which a node produces
+    blocks.
+    """
     found = {public_key(secret): secret for account in known_accounts(spec) for secret in account.secrets.values()}
     return found | {public_key(secret): secret for secret in map(secret_from_wif, spec.witness_keys)}
 

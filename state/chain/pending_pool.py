@@ -82,8 +82,9 @@ class PendingPool:
     def apply_again(self, undone: Iterable[SignedTransaction], skip_flags: int) -> None:
         """Apply the transactions of popped blocks, then the undone ones. Drop those that are refused.
 
-        Transactions in the new head are skipped. Once time is up, the rest is added without being applied, and is checked
-        after the next block, or when it is put into a block. Beyond the memory limit the newest are dropped.
+        Transactions in the new head are skipped. Once `out_of_time` returns True, the remaining transactions are added without being
+        applied. They are checked after the next block, or when they are put into a block. Beyond the memory limit, the newest transactions
+        are dropped.
         """
         popped, self.popped = self.popped, deque()
         known, late = self._state.transactions.by_trx_id, False

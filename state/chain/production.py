@@ -53,11 +53,12 @@ def assemble_block(
     are_tried: bool = False,
     own: Sequence[SignedTransaction] = (),
 ) -> SignedBlock:
-    """Return a signed block for a slot, with the pending transactions that can be applied and fit, or only with the producer's `own`.
+    """Return a signed block for a slot. It contains the producer's `own` transactions if there are any, otherwise the pending transactions
+    that can be applied and fit.
 
-    `when` must be in a slot of the witness, and `secret` must be the private key of its signing key. Once `out_of_time` returns True,
-    the first refused transaction ends the selection. `are_tried` means that all transactions have been applied in order on this head,
-    with at least the checks that are made here.
+    `when` must be in a slot of the witness, and `secret` must be the private key of its signing key. Once `out_of_time` returns True, the
+    first refused transaction ends the selection. `are_tried` means that all transactions have been applied in order on this head, with at
+    least the checks that are made here.
     """
     slot = slot_at_time(state, when)
     require(slot > 0, condition="slot_num > 0")
@@ -155,8 +156,8 @@ def select_transactions(
 ) -> tuple[SignedTransaction, ...]:
     """Return the transactions that can be applied on the head and fit into a block's size and this node's work limit.
 
-    If all fit, they keep their order of arrival. Otherwise the order is fair (`FairOrder`). Once time is up, the first refused transaction
-    ends the selection, since any number of transactions can depend on one that doesn't fit. Soft rules are not checked.
+    If all fit, they keep their order of arrival. Otherwise the order is fair (`FairOrder`). Once `out_of_time` returns True, the first
+    refused transaction ends the selection, since any number of transactions can depend on one that doesn't fit. Soft rules are not checked.
     """
     waiting = [trx for trx in waiting if trx.expiration >= when]
     if not waiting:

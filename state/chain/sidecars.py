@@ -57,8 +57,9 @@ class BlockSidecars:
     def add_to_head(self, state: State, edits: Iterable[StateEdit], *, is_reversible: bool, are_known: bool = False) -> None:
         """Make edits on the state after the head block, and add them to the block without calling listeners.
 
-        `is_reversible` is whether the head block is reversible. With `are_known`, the state of an irreversible head block already includes
-        as many of the first edits as its snapshot counts.
+        `is_reversible` is whether the head block is reversible. With `are_known`, `edits` are all edits of the head block. If that block is
+        irreversible, the state loaded from a snapshot already includes the first `irreversible_edits` of them, and only the others are
+        made.
         """
         head_id, added = state.props.head_block_id, tuple(edits)
         made = len(self.edits_of(head_id)) if is_reversible else self.irreversible_edits

@@ -4,8 +4,8 @@
 class Skip:
     """The reference's skip flags as plain integers. debug_node_api takes them from clients, so the bits are fixed.
 
-    Not every flag does what its name suggests. TRANSACTION_SIGNATURES and AUTHORITY_CHECK are the same check. TRANSACTION_DUPE_CHECK
-    skips the record of the transaction in addition to the comparison. BLOCK_SIZE_CHECK affects only the producer's last check.
+    Not every flag does what its name suggests. TRANSACTION_SIGNATURES and AUTHORITY_CHECK are the same check. TRANSACTION_DUPE_CHECK also
+    skips the recording of the transaction for later comparisons. BLOCK_SIZE_CHECK affects only the producer's last check.
     VALIDATE_INVARIANTS, UNDO_BLOCK and BLOCK_LOG have no effect here.
     """
 

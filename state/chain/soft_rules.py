@@ -77,7 +77,8 @@ def require_no_key(state: State, operation: Transfer | TransferToSavings | Trans
 
 
 def public_keys_from_memo(name: str, memo: str) -> set[bytes]:
-    """Return the public keys that a memo leads to, as the password of each role's key and as an extended private key.
+    """Return the public keys of the private keys that a memo reveals: it can be a password, from which a key is derived for each role, or
+    an extended private key.
 
     A plain private key (WIF) isn't tried: the reference parses only the extended form here.
     """

@@ -189,7 +189,7 @@ def publish(state: State, author: Account, parent: Comment | None, permlink: str
 
 
 def first_payout_time(state: State, comment: Comment) -> int:
-    """Return the payout time of a new comment: now plus the window of the build, which is 7 days on the main build.
+    """Return the payout time of a new comment: its creation plus a fixed period, which is 7 days on the main build.
 
     Before hardfork 17 only roots had a payout time, and before hardfork 12 they got it with the first vote.
     """

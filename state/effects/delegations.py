@@ -14,10 +14,10 @@ from state.tables.accounts import Account, DelegationExpiration, VestingDelegati
 
 
 def lendable(state: State, account: Account) -> tuple[int, int]:
-    """Return two amounts of VESTS that an account can delegate: by its voting mana and by its downvote mana. Updates both bars.
+    """Return the VESTS that an account can delegate, limited by its voting mana, and limited by its downvote mana. Updates both manabars.
 
-    It can delegate only its own VESTS that are not being powered down and whose mana is unspent. Spent mana counts against received VESTS
-    first.
+    An account can delegate only its own VESTS that are not being powered down and whose mana is unspent. Spent mana counts against received
+    VESTS first.
     """
     left = share(account.to_withdraw - account.withdrawn)
     if state.hardfork < 20:
@@ -64,7 +64,7 @@ def lend(state: State, delegator: Account, delegatee: Account, shares: int) -> N
 
 
 def take_back(state: State, delegation: VestingDelegation, delegatee: Account, shares: int) -> None:
-    """Reduce a delegation to `shares`, or end it with 0. The difference is unusable until it returns to the delegator.
+    """Reduce a delegation to `shares`, or end it if `shares` is 0. The difference is unusable until it returns to the delegator.
 
     The delay equals the time in which a manabar fills. The mana of the same VESTS therefore can't be spent by both accounts.
     """

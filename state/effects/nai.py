@@ -29,8 +29,8 @@ def is_in_pool(state: State, symbol: int) -> bool:
 def replenish_pool(state: State) -> None:
     """Fill the pool with names drawn from the head block's id. Stop after 100 draws of taken names.
 
-    The reference counts draws and collisions per head block in process memory. Here they are part of the state and reset with the head,
-    which matches a node that only applies blocks.
+    The reference counts draws and collisions per head block in process memory. Here the counts are part of the state, and are reset when
+    the head changes. The result is that of a reference node that only applies blocks.
     """
     pool, head = state.nai_pool, state.props.head_block_id
     attempts, collisions = (pool.attempts, pool.collisions) if pool.drawn_for == head else (0, 0)

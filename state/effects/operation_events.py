@@ -38,7 +38,8 @@ def announce(state: State, operation: Operation) -> None:
 def complete(state: State, operation: Operation) -> None:
     """Call the listeners after the state change of an announced virtual operation.
 
-    As in the reference, the listeners see the latest number. If another virtual operation was emitted in between, this is its number.
+    As in the reference, the listeners read the number of the virtual operation that was announced last. If another one was announced in
+    between, they read that one's number.
     """
     notify(state, operation, after=True)
 

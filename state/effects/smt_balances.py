@@ -79,7 +79,8 @@ def adjust_token_supply(state: State, delta: int, symbol: int) -> None:
 
 
 def create_token_vesting(state: State, owner: str, liquid: int, symbol: int, to_reward: bool = False) -> int:
-    """Convert tokens to vesting shares at the token's own price, and return the shares. With `to_reward` they are unclaimed rewards.
+    """Convert tokens to vesting shares at the token's own price, and return the shares. With `to_reward` they are credited as unclaimed
+    rewards.
 
     Unlike VESTS, these shares don't change manabars or witness votes.
     """

@@ -60,7 +60,8 @@ def voted_witnesses(state: State, account: Account) -> list[Witness]:
 def propagate(state: State, account: Account, delta: int) -> None:
     """Add weight to the witnesses that an account votes for, or that its proxy votes for, up to four proxies away.
 
-    Even a `delta` of 0 has an effect: it advances the witnesses' positions in virtual time to now, and rounds their arrival again.
+    Even a `delta` of 0 has an effect: it advances the witnesses' positions in virtual time to now, and recomputes the times at which they
+    finish their laps, which rounds these times again.
     """
     for depth in range(COIN_MAX_PROXY_RECURSION_DEPTH + 1):
         if not account.proxy:

@@ -265,9 +265,10 @@ class OperationLogPart:
 
 
 def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
-    """Raise CorruptData unless virtual and held operations match the records one to one, in order.
+    """Raise CorruptData unless the records of virtual operations and of pending transactions' operations match the stored operations one to
+    one, in order. `held` is the number of operations of pending transactions.
 
-    Records of operations in blocks are checked when they are read. A check of a million records takes 0.2 s.
+    For an operation in a block, the record is checked when it is read. Checking a million records takes 0.2 s.
     """
     size_of, end = SIZE.unpack_from, len(virtual)
     at = seen = 0

@@ -20,8 +20,8 @@ class Plugin(Struct, Generic[Data], frozen=True):
     listeners and returns its data, an instance of `keeps`. `serves` names the groups of RPC methods that need this plugin. A method of
     condenser_api that reads the plugin declares this individually.
 
-    `uses` are plugins whose data it reads if they are enabled. It also works without them; no plugin requires another. They precede it in
-    the registry, so that they are installed first.
+    `uses` are the plugins whose data this plugin reads if they are enabled. They precede it in the registry, so that they are installed
+    first. No plugin requires another one.
 
     `parts(state, data)` returns the snapshot parts by attribute. A name with a slash belongs to another plugin that has the same data when
     enabled. `unsaved` are the attributes that a snapshot omits: values computed from the others, values that last for one operation or

@@ -133,7 +133,8 @@ class LexicalCast(Wrapped):
 
 
 class UnknownKey(Wrapped):
-    """A required object doesn't exist: the one with this `key` in these `fields`. `kind` is its type if the fields don't imply it.
+    """Refusal because an object doesn't exist. `fields` and `key` identify the missing object. `kind` is its type if the fields don't imply
+    it.
 
     The reference's text contains none of these values; explanations of refusals use them.
     """

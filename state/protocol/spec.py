@@ -192,9 +192,10 @@ BUILDS = {"main": MAIN_BUILD, "test": TEST_BUILD}
 
 
 class GenesisAccount(Struct, frozen=True, kw_only=True):
-    """An account of the spec. The genesis creates it after the accounts of the reference, in the order of the spec, or blocks create it.
+    """An account of the spec, created in the order of the spec, either at genesis after the reference's own accounts, or by the first
+    blocks.
 
-    Each authority has one key with weight 1 and threshold 1. Unlike the reference's genesis accounts, one that genesis creates has a
+    Each authority has one key with weight 1 and threshold 1. Unlike the reference's genesis accounts, an account created at genesis has a
     metadata row, and its sbd_seconds_last_update is the genesis time (0 would earn decades of interest).
     """
 
@@ -357,7 +358,8 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     def rc_start_block(self) -> int:
         """The block after which resource credits begin: RC_START_BLOCK, but not before all accounts of the spec exist.
 
-        Their creation costs no credits then, and as on a chain with accounts at genesis, all have some even without VESTS.
+        The creation of these accounts therefore costs no credits. As on a chain with accounts at genesis, all of them have some credits,
+        even without VESTS.
         """
         return max(self.constants.RC_START_BLOCK, self.last_funding_block)
 

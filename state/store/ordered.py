@@ -255,7 +255,8 @@ class OrderedIndex(Generic[RowT]):
     def _entry_at(self, row_id: int) -> Entry | None:
         """Return the entry of the row with this id, or None if it doesn't exist or is excluded.
 
-        An incremental read passes UNREAD like any id. It marks the next rows that it represents.
+        An incremental read can also pass UNREAD, which represents the rows inserted since the last read. In this case, mark the next chunk
+        of these rows as changed, and return None.
         """
         row = self._rows.get(row_id)
         if row is not None:

@@ -97,7 +97,7 @@ RowT_co = TypeVar("RowT_co", bound=Row, covariant=True)
 
 
 class RowSource(Protocol[RowT_co]):
-    """A source of rows of one type: what the declaration of an index needs to know of a table.
+    """A source of rows of one type: the part of a table's interface that an index declaration uses.
 
     It gives the type checker the row type, so that `accounts.by_name` is an index of accounts.
     """

@@ -246,7 +246,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
     def writes_since(self, mark: int) -> Iterator[tuple[int, RowT, Changes | None]]:
         """Yield the insertions and modifications since a position of the journal, oldest first.
 
-        Each is the position, the row, and the replaced values (None for an insertion).
+        Each item consists of the journal position, the row, and the replaced values (None for an insertion).
         """
         for position, (undo, row, old) in self.journal.since(mark):
             # Bound methods are compared by identity here: the table has one object of each, to which all its records refer.

@@ -52,10 +52,10 @@ class ByClass(dict[type, tuple[Callable[[Any, Any], None], ...]]):
 
 
 class Listeners:
-    """Functions called around blocks, transactions and operations, in the order of registration.
+    """Functions called before or after blocks, transactions and operations, in the order of registration.
 
-    The chain and the enabled plugins register them. An operation listener names its operation classes, or none for all, including
-    virtual operations.
+    The chain and the enabled plugins register them. An operation listener names its operation classes, or none for all, including virtual
+    operations.
     """
 
     def __init__(self) -> None:

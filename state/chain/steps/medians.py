@@ -1,9 +1,10 @@
-"""The median of prices, sorted like the reference's standard library does it.
+"""The median of prices, sorted as the reference's standard library sorts them.
 
-Prices compare as ratios: 1 SBD for 4 COIN equals 2 SBD for 8 COIN, but the state and replies have the median with its amounts. Which
-of several equal prices is the median depends on the sort algorithm. The reference uses std::sort of GNU's C++ library: quicksort down
-to parts of 16 elements, then insertion sort, which is stable. Up to 16 prices, any stable sort has the same result. From 17 on (21
-witnesses, a history of 84) quicksort reorders equal elements, so its steps are reproduced here. Source: block-processing.md §3.10.
+Prices compare as ratios: 1 SBD for 4 COIN equals 2 SBD for 8 COIN, but the state and replies contain the amounts of the price that was
+chosen as the median. Which of several equal prices is chosen depends on the sort algorithm. The reference uses std::sort of GNU's C++
+library: quicksort down to parts of 16 elements, then insertion sort, which is stable. Up to 16 prices, any stable sort has the same result.
+From 17 on (21 witnesses, a history of 84) quicksort reorders equal elements, so its steps are reproduced here.
+Source: block-processing.md §3.10.
 """
 
 from collections.abc import Sequence

@@ -40,8 +40,8 @@ def process_proposals(state: State, block: SignedBlock) -> None:
 def ended_proposals(state: State, now: int) -> Iterator[Proposal]:
     """Yield the proposals that ended at least a day ago, earliest first. The caller must remove each before the next.
 
-    The time one day after the end has 32 bits. For ends in the last day of that range, in 2106, it wraps to 1970, so such proposals are
-    removed before all others, in the block that creates them.
+    The time one day after the end is a 32-bit number. For ends in the last day of that range, in 2106, it wraps to 1970, so such proposals
+    are removed before all others, in the block that creates them.
     """
     by_end_date = state.proposals.by_end_date
     while (proposal := next(by_end_date.starting(LAST_DAY), None) or by_end_date.first()) is not None:

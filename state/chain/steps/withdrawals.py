@@ -27,7 +27,7 @@ def process_vesting_withdrawals(state: State, block: SignedBlock) -> None:
 
 
 def pay_withdrawal(state: State, account: Account) -> None:
-    """Pay one week's part: to the account's routes as VESTS or COIN, and the rest to the account itself as COIN.
+    """Pay one week's part of a power-down: to the account's routes as VESTS or COIN, and the rest to the account itself as COIN.
 
     Routes in VESTS come first. Each conversion uses the current price, which earlier conversions have changed.
     """

@@ -95,9 +95,9 @@ def adapt(changes: list[Difference], pattern: str, found: str, body: PatchBuffer
 
 
 def unpadded(body: PatchBuffer) -> str:
-    """Return the text without as many characters at both ends as the padding has.
+    """Return the text without the padding at both ends.
 
-    If the text is shorter than both paddings together, only those at the beginning are removed.
+    If the text is shorter than both paddings together, only the padding at the beginning is removed.
     """
     if body.length < MARGIN:
         raise PatchRangeError

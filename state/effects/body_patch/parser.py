@@ -61,9 +61,9 @@ def as_int(digits: str) -> int:
 def percent_decoded(text: str) -> str:
     """Decode the percent-encoded UTF-8 in one line of a patch.
 
-    The reference decodes code points as if they were bytes. An unencoded character beyond ASCII is therefore dropped or, if its code looks
-    like a lead byte, swallows the following characters. A character beyond the first plane becomes two surrogates, which match nothing in a
-    body.
+    The reference decodes code points as if they were bytes. An unencoded character beyond ASCII is therefore dropped. If its code looks
+    like a lead byte, the following characters are dropped as well. A character beyond the first plane becomes two surrogates, which match
+    nothing in a body.
     """
     if "%" in text:
         if NOT_ENCODED.search(text):

@@ -219,9 +219,8 @@ MORE: dict[type[Operation], Callable[[Any], tuple[int, int]]] = {
 
 
 def facts_of(cls: type[Operation]) -> tuple[int, int, Callable[[Any], int] | None, bool, Callable[[Any], tuple[int, int]] | None]:
-    """Return what an operation class uses: its time, fixed state bytes, a function for state bytes, and two more values.
-
-    These are whether it uses market bytes, and a function for new accounts and additional time.
+    """Return the resources that an operation class uses: its time, its fixed state bytes, a function for variable state bytes, whether it
+    uses market bytes, and a function for new accounts and additional time.
     """
     state = STATE.get(cls, 0)
     fixed, bytes_of = (0, state) if callable(state) else (state, None)

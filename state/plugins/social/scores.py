@@ -34,7 +34,7 @@ def shown_reputation(raw: int) -> float:
     """Convert a raw reputation to the displayed scale: 25 for a new account, and 9 more for each factor of ten in the raw value.
 
     As in all indexers and clients of this family, the logarithm is computed from the first four digits and the number of digits. The
-    logarithm of the full value would change the two decimals.
+    logarithm of the full value could differ in the two decimal places that are displayed.
     """
     if raw == 0:
         return REPUTATION_START

@@ -58,7 +58,7 @@ class ChainCodecs:
         return made
 
     def parser(self, of: Any, legacy: bool = False) -> Parse:
-        """Return the function that converts a JSON value to a value. It raises a ChainError for an invalid JSON value."""
+        """Return the function that converts JSON to a value of the type `of`. The function raises a ChainError for invalid JSON values."""
         what = "legacy parse" if legacy else "parse"
         made: Parse = self._made.get((what, of)) or self._make(what, of)
         return made

@@ -1,8 +1,8 @@
 """Fixed-size records for recovering keys in other processes.
 
-A record is a digest and its signature. The answer is the recovered key, or zeros for an invalid signature. In that case the rules recover
-the key again, and refuse the signature with the right text and order. The canonical rule isn't checked here, because it depends on the
-block that contains the signature.
+A record is a digest and its signature. The answer is the recovered key, or zeros for an invalid signature. For zeros, the rules recover the
+key again, so that the signature is refused with the right text, after the checks that precede it. The canonical rule isn't checked here,
+because it depends on the block that contains the signature.
 """
 
 from state.protocol.errors import ChainError

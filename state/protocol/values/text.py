@@ -275,7 +275,7 @@ def version_text(number: int) -> str:
 
 
 def version_from_text(text: str) -> int:
-    """Parse `M.H.R` or `M_H_R` to a packed version. Numbers are read like from a C++ stream.
+    """Parse `M.H.R` or `M_H_R` to a packed version. Numbers are parsed as a C++ stream reads them.
 
     White space before a part or a separator is skipped, negative numbers wrap, and parsing ends at a number that is too large. The last
     part can be missing.

@@ -37,7 +37,8 @@ DISCUSSION_POSTS_MAX, DISCUSSION_DEPTH_MAX = 500, 50
 
 
 class Scope(Struct, frozen=True):
-    """Set of posts for a list: the posts of the named scopes, with the available sort orders.
+    """The posts that a list is made of: those of the ranked lists `names` (a tag, communities, or all posts), and the available sort
+    orders.
 
     `community` is set for a list of a single community, which starts with its pinned posts.
     """
@@ -125,7 +126,7 @@ def from_place(entries: Sequence[Entry], place: int, end: int | None = None) -> 
 
 
 def by_payout(entries: Sequence[Entry], worth: Worth, start: Entry | None) -> Iterator[Entry]:
-    """Convert a list by earnings to entries by payout, and yield them after `start`.
+    """Convert a list ordered by earnings to one ordered by payout, and yield its entries after `start`.
 
     Lists are sorted by earnings, in rshares, since payouts change with the fund in every block. A payout grows with the earnings, but is
     rounded, and posts with equal payouts are ordered by id. The list is therefore read in ranges of equal payout. Each range is found by
