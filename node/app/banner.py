@@ -50,8 +50,8 @@ class Announcer(Struct, frozen=True):
     command: str = ""  # the command line that started the node
 
     def __enter__(self) -> None:
-        """Remove the ready file that a killed node has left, so that waiting programs don't read it. Raises NodeError for a file of another
-        kind.
+        """Remove the ready file that a killed node has left, so that waiting programs don't read it. Raises NodeError if a file with that
+        name was not written by a node.
         """
         if self.ready_file is not None:
             try:

@@ -73,8 +73,8 @@ class LocalChain(DevApi):
         super().push(self._shown(trx))
 
     def explain(self, trx: Any) -> Any:
-        """Return an explanation why a signed transaction would be refused, and the transaction's bytes. `rule` is None if it would be
-        accepted.
+        """Explain why a signed transaction would be refused. The result also contains the transaction's bytes. `rule` is None if the
+        transaction would be accepted.
         """
         return super().explain(self._shown(trx))
 

@@ -135,9 +135,7 @@ class Remote:
             )
 
     def _asked(self, method: str) -> dict[str, Any]:
-        """Call a method that every node of the family has, and return the object in its reply. Raises NoNode if the reply is of another
-        kind.
-        """
+        """Call a method that every node of the family has, and return its result, which must be a JSON object. Raises NoNode otherwise."""
         try:
             found = self.call(method)
         except RefusedCall as error:

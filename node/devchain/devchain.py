@@ -146,8 +146,8 @@ class DevChain:
         ChainError.
 
         Clients refer to the head or to a block shortly before it, compute expirations from the head's time, and read irreversible blocks.
-        None of that works at the genesis, whose time is long ago. The blocks also create the accounts of the spec, unless the genesis
-        does. If a kill interrupted this, continue in the next slots.
+        None of that works at the genesis, whose time is long ago. If the genesis doesn't create the accounts of the spec, these blocks
+        create them. If the node was killed meanwhile, its next start creates the missing accounts in further blocks.
         """
         state = self.chain.state
         if not self.is_producing:
@@ -165,7 +165,7 @@ class DevChain:
     def _make(self, time: int) -> SignedBlock:
         """Make a block in the slot at `time`, or in the next slot whose witness signs with a key of this node. Raises ChainError.
 
-        If blocks have to create accounts that don't exist yet, this one creates the first of them.
+        As long as accounts of the spec are missing that blocks must create, each block creates the next few of them.
         """
         state = self.chain.state
         begun = max(1, slot_at_time(state, time))

@@ -1,4 +1,4 @@
-"""Transactions of the first witness that create the accounts of the chain spec in the first blocks (`genesis.accounts_in_blocks`).
+"""Transactions with which the first witness creates the accounts of the chain spec in the first blocks (`genesis.accounts_in_blocks`).
 
 A transaction creates one account with its balances. Accounts are created in the order of the spec, so that a node that was killed between
 the first blocks continues with the first missing account.
@@ -27,7 +27,7 @@ def has_missing_accounts(state: State) -> bool:
 
 
 def funding_transactions(state: State, secret: bytes, when: int) -> tuple[SignedTransaction, ...]:
-    """Return the transactions of the next block, whose time is `when`: those for the first missing accounts.
+    """Return the transactions of the next block, whose time is `when`. They create the first few missing accounts.
 
     `secret` is the first witness's key.
     """

@@ -1,7 +1,7 @@
 """Detects the chain that blocks belong to: the one named in their data folder, else the known chain that accepts the first blocks.
 
-Chains differ in the signatures of their first blocks, and in constants such as the time of the genesis. Block 1 also shows whether blocks
-or the genesis create the accounts of a chain spec.
+Chains differ in the signatures of their first blocks, and in constants such as the time of the genesis. Block 1 also shows whether the
+accounts of a chain spec are created by blocks or at genesis.
 """
 
 from contextlib import closing
@@ -33,11 +33,10 @@ class ChainUnclear(NodeError):
 
 
 def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
-    """Return the spec for the blocks at a path: `given`, or without it the detected one. Raises ChainUnclear if the blocks contradict
-    `given`. In either, the accounts are created where the blocks show it (`fitted`).
+    """Return the spec for the blocks at a path: `given`, or the detected one if `given` is None. `fitted` then adapts the spec to block 1.
 
-    The blocks of a pipe are not compared with `given`. Raises ChainUnclear also if no chain is detected, and FileError for unreadable
-    blocks.
+    Raises ChainUnclear if the blocks contradict `given`, or if no chain is detected, and FileError for unreadable blocks. The blocks of a
+    pipe are not compared with `given`.
     """
     if given is None:
         if not path.exists() and path != STANDARD_INPUT:
@@ -49,7 +48,8 @@ def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
 
 
 def fitted(spec: ChainSpec, path: Path) -> ChainSpec:
-    """Return the spec with its accounts in blocks if block 1 at a path creates the first one, else with its accounts at genesis.
+    """Return the spec with its accounts created by blocks if block 1 at a path creates the first of them, otherwise with its accounts
+    created at genesis.
 
     Without block 1, or if the path is a pipe, the spec is unchanged.
     """

@@ -24,8 +24,8 @@ def resume(
     """Load the newest usable snapshot in a folder into a chain at genesis. Return None if there is none.
 
     A usable snapshot is intact, has the chain's rules and plugins, and is not after block `latest`. `older` must also find the snapshot's
-    block; without `older` the caller must compare the blocks. The owner of the folder logs why the other snapshots aren't usable. It
-    renames corrupt ones and those of other blocks, so that they aren't tried again and don't count among the newest.
+    block; without `older` the caller must compare the blocks. With `is_owner`, log why other snapshots aren't usable, and rename corrupt
+    snapshots and those of blocks that aren't on the chain. Renamed snapshots aren't tried again and don't count among the newest.
 
     The caller must load the remaining tables: all at once with `LoadedSnapshot.finish`, or between other tasks with `complete`.
     """

@@ -154,8 +154,8 @@ def warn_of_edits(settings: Settings, source: Path) -> None:
 
 
 def new_saver(context: NodeContext, task: Replay) -> SnapshotSaver:
-    """Return the object that saves snapshots during a replay. It keeps all of them in the replay's folder, or the newest in the data folder
-    as a node does.
+    """Return the object that saves snapshots during a replay. It keeps all snapshots in the replay's folder or, like a node, only the
+    newest ones in the data folder.
     """
     settings = context.settings
     folder = task.snapshots or (None if settings.data is None else folder_of(settings.data))

@@ -56,8 +56,8 @@ class EditLog:
         self._failed: Callable[[OSError], None] | None = None
 
     def follow(self, is_over: Callable[[], bool], failed: Callable[[OSError], None]) -> None:
-        """Write nothing more once `is_over()` returns True. It does after writing blocks has failed: the edits must match the blocks on the
-        disk.
+        """Stop writing once `is_over()` returns True, which means that writing blocks has failed. The edits on the disk must match the
+        blocks there.
 
         From now on a failed write calls `failed` with the OSError instead of raising it.
         """

@@ -16,8 +16,8 @@ InThread = Callable[[Callable[[], object]], Awaitable[object]]
 
 
 class SyncPolicy(Struct, frozen=True):
-    """The longest time in `seconds` that a block stays unsynced. With 0 its sender is answered after the sync; with None the operating
-    system decides when to write it.
+    """The longest time in `seconds` that a block stays unsynced. With 0, the sender of a block gets the reply after the sync. With None,
+    the operating system decides when to write a block to the disk.
     """
 
     seconds: float | None = 0

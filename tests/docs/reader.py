@@ -1,9 +1,12 @@
 """Parses a page of docs/ as a reader follows it: fenced blocks are commands, files or expected output.
 
-| fence | means | |---|---| | `sh` | commands, run in order in one shell for the whole page | | `sh` that ends with `coind run ...` (or
-`replay ... --serve ...`) | a separate terminal, where the node runs until it is ended | | `py`, `js` | a program, which is run | | `py
-NAME`, `js NAME`, `toml NAME`, `json NAME` | a file, which is written; browsers don't display the text after the language | | `text` | the
-output of the previous block |
+| fence | means |
+|---|---|
+| `sh` | commands, run in order in one shell for the whole page |
+| `sh` that ends with `coind run ...` (or `replay ... --serve ...`) | a separate terminal, where the node runs until it is ended |
+| `py`, `js` | a program, which is run |
+| `py NAME`, `js NAME`, `toml NAME`, `json NAME` | a file, which is written; browsers don't display the text after the language |
+| `text` | the output of the previous block |
 
 In expected output, `...` matches any text within a line, and a line `...` any number of lines. In `sh`, `command   # -> text` gives the
 expected output of one command. `<!-- Ctrl-C -->` ends the node that was started last. Other languages are errors.

@@ -61,7 +61,9 @@ class SendOptions(RemoteOptions):
 
 
 def send(make: Make, options: SendOptions) -> int:
-    """Build and sign a transaction, then broadcast it, or only print it or a dry run, depending on the options. Return the exit status."""
+    """Build and sign a transaction. Then broadcast it, print it if `options.sign_only` is set, or only describe it if `options.dry_run` is
+    set. Return the exit status.
+    """
     if options.dry_run and options.sign_only:
         raise NodeError("--dry-run and --sign-only exclude each other. Give one of them.")
     given = parse_keys(options.key)
@@ -116,8 +118,8 @@ def unsigned(remote: Remote, operations: tuple[Operation, ...], head: dict[str, 
 def choose_signers(signing: KeyChoice, given: tuple[bytes, ...], *, must_sign: bool, may_ask: bool) -> tuple[tuple[Signer, ...], str]:
     """Return the signing keys, and a description of the problem with them ("" for none).
 
-    Given keys sign even if they don't suffice, since the node's refusal explains the problem best. With `must_sign` they also sign if the
-    known keys alone would suffice.
+    Given keys sign even if they don't suffice, since the node's refusal explains the problem best. With `must_sign`, the given keys also
+    sign if the known keys alone would suffice.
     """
     found = signing.choose(given)
     if found is not None and (not must_sign or not given or any(signer.secret in given for signer in found)):

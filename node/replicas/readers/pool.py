@@ -63,7 +63,9 @@ class ReaderProcess:
 
 
 class ReaderPool:
-    """The reader processes of a node. They run while `run` runs. Connections are handed to them and to the owner round-robin."""
+    """The reader processes of a node, which are kept running while `run` runs. New connections are handed round-robin to these processes
+    and to their owner, the process that writes the chain.
+    """
 
     def __init__(self, count: int, publisher: Publisher, processor: Processor, settings: Any) -> None:
         self.each = [ReaderProcess(number) for number in range(1, count + 1)]

@@ -43,7 +43,8 @@ class Dataset(Struct, frozen=True):
 class ColumnBuffer:
     """Buffer of operations and blocks, which it converts to columns.
 
-    `wanted` contains the names of the operations to collect, and `blocks` to collect blocks as well. None means everything.
+    `wanted` contains the names of the operations to collect. If it contains the name `blocks`, blocks are collected as well. None means
+    everything.
     """
 
     def __init__(self, state: State, schemas: ArrowSchemas, wanted: set[str] | None) -> None:

@@ -1,6 +1,8 @@
 """Chain data for scripts and notebooks: the blocks of a file, the state at a block, and the effects of each block (docs/library.md).
 
-```py from node.research.library import chain_at, open_blocks, replayed ```
+```py
+from node.research.library import chain_at, open_blocks, replayed
+```
 """
 
 from node.research.errors import (
