@@ -1,11 +1,11 @@
-"""Measures how much reader processes gain, by small reads over 8 persistent HTTP/1.1 connections.
+"""Measures how much faster a node with reader processes answers small reads over 8 persistent HTTP/1.1 connections.
 
 Run: .venv/bin/python -m bench.readers [SECONDS] [READERS ...]
 
 Nodes of the chain dev with 0, 1 and 2 readers (or with each number in READERS) are measured one after another, in five rounds of SECONDS
 (default: 2) each. The output contains the best and the median round. The load comes from one thread of `wrk` (Debian: apt install wrk),
-which needs a tenth of the CPU time of a Python client. The output also contains the CPU time per request of wrk and of the node's
-processes. It indicates the possible gain even if other programs keep the cores busy.
+which needs a tenth of the CPU time of a Python client. The output also contains the CPU time per request, of wrk and of the node's
+processes. The CPU time indicates the possible gain even if other programs keep the cores busy.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""Measures a suite of 50 tests with the pytest plugin, in one process, and with beem. Each test has a fresh chain and 3 signed broadcasts.
+"""Measures a suite of 50 tests in three ways: with the pytest plugin, with a chain in the test process, and with the client library beem.
+Each test has a fresh chain and 3 signed broadcasts.
 
 Run: .venv/bin/python -m bench.suite [--coind COMMAND]
 

@@ -320,8 +320,8 @@ def events(node: Node, words: str) -> bool:
 def event_works() -> list[dict[str, Work]]:
     """Return tasks by name. The tasks in one dict run one after another in the same copy of the node.
 
-    The first task that touches the whole state pays for copying its memory pages (copy-on-write). There are therefore two snapshots. Tasks
-    whose names begin with PREPARED only prepare the next task.
+    The first task that touches the whole state pays for copying its memory pages (copy-on-write). The dev snapshot is therefore taken
+    twice. Tasks whose names begin with PREPARED only prepare the next task.
     """
     ahead: Work = lambda copy: warm_up(copy.chain.state)  # noqa: E731
     folder = Path(tempfile.gettempdir()) / "coind-bench-waits"

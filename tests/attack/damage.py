@@ -134,8 +134,8 @@ KINDS: tuple[Callable[[bytes, random.Random], bytes], ...] = (flip, flip, overwr
 
 
 def damaged(files: Files, other: Files, dice: random.Random, count: int) -> tuple[Files, list[str]]:
-    """Apply `count` random damages to the files. Return the files and a description of each damage. At most one file is replaced with the
-    other chain's file.
+    """Damage the files `count` times at random. Return the damaged files and a description of each change. At most one file is replaced
+    with the other chain's file.
     """
     index = files["block_log.index"]
     ends = [int.from_bytes(index[at : at + 8], "little") for at in range(0, len(index), 8)]
@@ -164,8 +164,8 @@ def damaged(files: Files, other: Files, dice: random.Random, count: int) -> tupl
 def start(files: Files, boot_of: SimulatedDisk, *, is_plain: bool) -> tuple[bytes, str, bool]:
     """Start from the files as the node does. Return the head's id, the state digest, and whether the start used a snapshot.
 
-    If `is_plain`, the files contain blocks of `tree()`. They share block 1, so the chain starts at that block instead of at genesis. Raises
-    NodeError.
+    If `is_plain`, the files contain blocks of `tree()`. All of these descend from the same block 1, so the chain starts at that block
+    instead of at genesis. Raises NodeError.
     """
     disk = SimulatedDisk(1)
     disk.set_boot(boot_of.boot())

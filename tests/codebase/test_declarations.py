@@ -1,8 +1,8 @@
-"""Every operation is in each table outside of the declarations, or is deliberately absent.
+"""Every operation is in each table of operations that plugins and pages declare, or is deliberately absent.
 
-These tables belong to plugins and pages. They contain the resource credits that an operation costs, the accounts whose credits it changes,
-and the account page that lists it. Each table omits some operations deliberately. They are listed here, so that this test fails for a new
-operation until it is added to the table or to the list.
+The tables contain the resource credits that an operation costs, the accounts whose credits it changes, and the account page that lists it.
+Each table omits some operations deliberately. The omitted operations are listed here, so that this test fails for a new operation until it
+is added to the table or to the list.
 """
 
 from typing import Annotated

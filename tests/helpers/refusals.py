@@ -1,8 +1,8 @@
 """Finds every place where the rules refuse an operation, in their source code: each `require` and each raised refusal with its possible
 texts.
 
-A text that comes from a caller's argument, a variable or an expression is traced to its literals. Values known only at run time become
-gaps.
+A text that comes from a caller's argument, a variable or an expression is traced to its literals. Values known only at run time are
+replaced by GAP.
 """
 
 import ast
@@ -111,7 +111,7 @@ def texts_of(call: ast.Call, scope: Scope) -> set[str]:
 
 
 def literals(node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
-    """Return the literal texts that an expression can evaluate to, with gaps for values."""
+    """Return the texts that an expression can evaluate to. Values known only at run time are replaced by GAP."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return {PLACEHOLDER.sub(GAP, node.value)}
     if isinstance(node, ast.JoinedStr):

@@ -1,7 +1,7 @@
 """A disk in memory for the tests of the node's storage. It can simulate a power loss, a kill of the process, a full disk, or a failure at
 any operation. Every outcome depends only on a seed.
 
-It has the methods of `node.storage.disk.Disk`, and gives only the guarantees that this class documents. In a crash, a write that
+It has the methods of `node.storage.disk.Disk`, and gives only the guarantees that `node.storage.disk` documents. In a crash, a write that
 `File.sync` has not covered can be kept, dropped, torn at any byte, kept in some of its sectors, or replaced by zeros, independently of the
 order of writes. A change of names that `Disk.sync_folder` has not covered can be kept or dropped. Synced content is never damaged, not even
 next to a torn write.

@@ -46,7 +46,7 @@ def main(master: str, task_file: str) -> int:
 
 
 def make_view(spark: Any, view: dict[str, Any]) -> None:
-    """Create the view of a kind or a table, from its files or without rows."""
+    """Create the view of an operation kind or of a table of the export. Without files, the view has no rows."""
     if not view["paths"]:
         spark.sql(f'CREATE OR REPLACE TEMPORARY VIEW "{view["name"]}" AS {view["empty"]}')
         return

@@ -1,5 +1,5 @@
-"""Options from environment variables and from a file. Tests that every option of every command has both, their precedence, and that errors
-name the source.
+"""Options from environment variables and from a file. Every option of every command has a variable and a key in the file. The tests also
+cover the precedence of the sources, and errors, which name the source.
 """
 
 import logging

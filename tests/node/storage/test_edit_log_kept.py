@@ -1,6 +1,6 @@
-"""Dev chains in a data folder, with state edits, savepoints and popped blocks, which lose their process or their power at random moments.
-After a restart, all finished steps are present and the state is the same. The interrupted step has either happened completely or not at
-all.
+"""Dev chains in a data folder, with state edits, savepoints and popped blocks, whose process is killed or whose machine loses power at
+random moments. After a restart, all finished steps are present and the state is the same. The interrupted step has either happened
+completely or not at all.
 """
 
 import random
