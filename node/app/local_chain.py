@@ -35,8 +35,8 @@ class LocalChain(DevApi):
 
     `chain` is the name of a spec, its path, or a `ChainSpec`. With `blocks="instant"` a block is made for each accepted transaction
     immediately; with `"manual"` the transaction stays pending until `mine`. `time` is the chain's start time in seconds since 1970. Only
-    new blocks and the methods that set the time advance it. `witnesses` is the number of witnesses, `accounts` the number of accounts with
-    known keys; by default they are those of the spec. `plugins` replaces the spec's plugins.
+    new blocks and the methods that set the time advance the chain's time. `witnesses` is the number of witnesses, `accounts` the number of
+    accounts with known keys; by default they are those of the spec. `plugins` replaces the spec's plugins.
     """
 
     def __init__(

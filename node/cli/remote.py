@@ -99,8 +99,8 @@ class Remote:
 
     @cached_property
     def spec(self) -> ChainSpec:
-        """The spec of the node's chain. It is the one in `genesis/` with the same chain id and symbols, or else is built from the node's
-        constants.
+        """The spec of the node's chain. If `genesis/` has a spec with the same chain id and symbols, it is that one. Otherwise it is built
+        from the node's constants.
         """
         config = self._asked("condenser_api.get_config")
         brand = brand_of(config, self.url)

@@ -15,8 +15,8 @@ __tracebackhide__ = True  # reports of pytest end at the line of the test
 
 
 class CallRefused(RefusedCall):
-    """Error for a refused call, with the `code`, `message` and `data` of the JSON-RPC error. Its text contains the message, the reason and
-    the remedy.
+    """Error for a refused call, with the `code`, `message` and `data` of the JSON-RPC error. The error's text contains the message, the
+    reason and the remedy.
 
     `rule`, `why`, `what_to_do` and `values` are the members of `explain`, which is empty unless a transaction was refused.
     """

@@ -264,7 +264,7 @@ class DevChain:
         return self.savepoints.add(DevSavepoint(savepoint, settings, size))
 
     def revert(self, snapshot_id: int) -> None:
-        """Restore a dev snapshot. It can be restored again; dev snapshots taken after it are dropped. Raises Refused.
+        """Restore a dev snapshot. The dev snapshot can be restored again. Dev snapshots that were taken later are dropped. Raises Refused.
 
         The offset of the clock, the block mode, the time of the next block and the impersonated accounts are also restored.
         """

@@ -61,8 +61,8 @@ class Batch(Struct, eq=False):
 class Pool:
     """A pool of processes. Once all of them have failed, it accepts no batch.
 
-    The processes end when their input is closed, by `close` or by the end of this process. Each has its own session, so that a terminal's
-    Ctrl-C reaches only the node, and inherits only its pipes.
+    The processes end when their input is closed, by `close` or by the end of this process. Each process inherits only its pipes. It has its
+    own session, so that a terminal's Ctrl-C reaches only the node.
     """
 
     def __init__(self, count: int, command: Sequence[str] = COMMAND) -> None:
@@ -230,8 +230,8 @@ def answer_size(batch: Batch) -> int:
 def require_plausible(batch: Batch, keys: bytes) -> None:
     """Raise WorkerFailed for keys that can't be the answer to a batch. A random sample of the keys is recovered here too, and compared.
 
-    This detects a process with a broken library or broken memory. It costs at most one recovery per batch, and for small batches on average
-    one per RECORDS_PER_SAMPLE records.
+    The comparison detects a process with a broken library or broken memory. It costs at most one recovery per batch, and for small batches
+    on average one recovery per RECORDS_PER_SAMPLE records.
     """
     if not set(keys[::ANSWER_SIZE]) <= ANSWERS_BEGIN_WITH:
         raise WorkerFailed("its answers are not keys")

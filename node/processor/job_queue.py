@@ -13,7 +13,7 @@ Job = TypeVar("Job")
 class JobQueue(Generic[Job]):
     """Queue of jobs. Urgent jobs come first; the others are taken round-robin by client address.
 
-    A client with many jobs therefore delays only itself, and never a block.
+    A client with many jobs therefore delays only its own jobs, and never a block, whose job is urgent.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,6 @@
-"""Former chain ids of specs that come with coind. Their chains had the accounts at genesis, and are other chains than those of today."""
+"""Former chain ids of specs that come with coind. The former chains had the accounts at genesis, and are different from the current chains
+of these specs.
+"""
 
 # The names of the specs, by chain id.
 FORMER = {

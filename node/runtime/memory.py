@@ -1,7 +1,7 @@
 """Settings of the garbage collector for a large state.
 
-Python frees most objects by reference counting. Its collector finds cycles among the rest, by walking all objects. The state is large,
-permanent and without cycles, so walking it finds nothing and only pauses the node.
+Python frees most objects by reference counting. Python's garbage collector finds the others, which are in reference cycles, by walking all
+objects. The state is large, permanent and without cycles, so walking it finds nothing and only pauses the node.
 """
 
 import gc

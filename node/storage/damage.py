@@ -48,9 +48,10 @@ def way_out(folder: Path, good: int) -> str:
 def lay_out_known(log: File, wire: Wire, path: Path, mark: SyncMark, stored_sums: "array[int]", *, is_strict: bool) -> Layout:
     """Return the layout of a log whose folder has a sync mark. `stored_sums` are the checksums in its file.
 
-    Blocks after the mark are valid up to the first checksum that differs. One interrupted append can leave bytes after them. These are cut
-    off, since no client got a reply for that block. More bytes than that, or fewer blocks than checksums, can only result from a power
-    loss; with `is_strict` there was none, so they are damage. A complete block is valid even if only its checksum is missing.
+    Blocks after the mark are valid up to the first checksum that differs. One interrupted append can leave bytes after the valid blocks.
+    These bytes are cut off, since no client got a reply for the incomplete block. Only a power loss can leave more bytes, or fewer blocks
+    than checksums. With `is_strict` there was no power loss, so both are damage. A complete block is valid even if only its checksum is
+    missing.
     """
     size = log.size()
     starts = walk_back(log, mark.end) if size >= mark.end else None

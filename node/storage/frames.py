@@ -139,8 +139,8 @@ def frames_from(file: File, wire: Wire, at: int, number: int) -> Iterator[tuple[
 def is_one_append(file: File, wire: Wire, start: int, size: int) -> bool:
     """Return whether one interrupted write of a frame can have left the bytes from `start` on in a log of `size` bytes.
 
-    It can't if there are more bytes than in any frame, or if another frame ends among them. Each frame ends with the offset of its start,
-    so complete frames are found even after a damaged one.
+    The answer is no if there are more bytes than a frame can have, or if the end of another frame is among these bytes. Each frame ends
+    with the offset of its start, so complete frames are found even after a damaged one.
     """
     if size - start > FRAME_SIZE_MAX:
         return False

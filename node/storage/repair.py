@@ -22,8 +22,8 @@ from state.protocol.transaction import Wire
 class Findings(Struct):
     """Result of checking a folder's block log.
 
-    `good` is the number of valid blocks at the start of the log. They end at byte `end` of `size`, and `head_id` is the id of the last of
-    them. `known` is the number of blocks according to the folder's sync mark, or None without a mark.
+    `good` is the number of valid blocks at the start of the log. The last valid block has the id `head_id` and ends at byte `end`. The log
+    has `size` bytes. `known` is the number of blocks according to the folder's sync mark, or None without a mark.
 
     `damage` describes the damage for which a start would refuse the folder; it is empty without such damage. `is_loss` is true if a repair
     would lose blocks. `mended` lists the repairs that a start makes by itself.

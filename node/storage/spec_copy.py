@@ -1,4 +1,5 @@
-"""Copy of the chain spec in a data folder or snapshot. It is only used to list the differences when a start with another spec is refused.
+"""Copy of the chain spec in a data folder or snapshot. The copy is only used to list the differences when a start with another spec is
+refused.
 
 The chain's mark contains the digest of the copy's exact bytes, so that a copy of another spec is detected and ignored.
 """

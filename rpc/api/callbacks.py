@@ -19,7 +19,8 @@ OTHER_APIS, OTHER = ("network_broadcast_api", "follow_api", "market_history_api"
 @method("condenser_api.set_block_applied_callback")
 @method("database_api.set_block_applied_callback")
 def set_block_applied_callback(session: Session, callback: UInt64) -> None:
-    """Send the signed header of each block that is applied from now on to this callback. It replaces the client's earlier block callback.
+    """Send the signed header of each block that is applied from now on to this callback. The new callback replaces the client's earlier
+    block callback.
 
     As on older nodes, clients get no notice of undone blocks.
     """

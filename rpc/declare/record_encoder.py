@@ -113,7 +113,8 @@ def member_of(codecs: Codecs, cls: type, field: Field, legacy: bool) -> Member:
 def field_path(cls: type, field: Field) -> str:
     """Return the expression that reads a field from the variable `v`.
 
-    It uses the field's attribute path. Without one, it uses the attribute of the same name, below the class's ROOT.
+    The expression follows the field's attribute path. If the field has none, it reads the attribute with the field's name, from the object
+    that the class's ROOT names if there is a ROOT.
     """
     if isinstance(field.kind, FieldPath | OptionalFieldPath):
         path = field.kind.path

@@ -60,8 +60,8 @@ class Real(Kind):
 class FieldPath(Kind):
     """A field that is read from an attribute path, for example `FieldPath("comment.row.author", AccountName)`.
 
-    An empty path means the complete object. It is for a nested record that is read from the same row. `kind` is a kind, a declared class,
-    or an annotation that contains a kind.
+    An empty path means the complete object, for a nested record that is read from the same row. `kind` is a kind, a declared class, or an
+    annotation that contains a kind.
     """
 
     def __init__(self, path: str, kind: Any) -> None:

@@ -73,8 +73,8 @@ class RefusedTransactionLog:
             self.size -= self._kept.popleft().size
 
     def newest(self, limit: int) -> Iterator[tuple[RefusedRecord, Any, Any]]:
-        """Yield the newest `limit` records, newest first. Each is followed by its transaction and its explanation as JSON values (None if
-        missing).
+        """Yield the newest `limit` records, newest first. Each item is a record with its transaction and its explanation as JSON values
+        (None if missing).
         """
         for entry in list(self._kept)[: -limit - 1 : -1] if limit else []:
             yield entry, self._shown(entry), _decode(entry.explain)

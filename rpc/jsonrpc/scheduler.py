@@ -25,8 +25,9 @@ class ReadGate:
     """Gate for tasks that read the chain. It is closed while a job that changes the chain is interrupted. The tasks then wait until it
     opens.
 
-    While the gate is closed, `standby` can answer reads in a forked copy of the process, which holds the chain as of before the job. It
-    takes the body and caller of a request, and returns b"" if it can't answer. It is None if there is no such process.
+    While the gate is closed, `standby` can answer reads in a forked copy of the process, which holds the chain as of before the job.
+    `standby` is a function that takes the body and caller of a request, and returns b"" if the copy can't answer the request. Without such
+    a process, `standby` is None.
     """
 
     def __init__(self) -> None:
@@ -94,7 +95,8 @@ class ReplyScheduler:
         return not (self._limiter.is_full or self.gate.is_closed)
 
     async def run(self, work: Callable[[], Value], address: str = "", instead: Callable[[], Awaitable[Value]] | None = None) -> Value:
-        """Run `work` when the scheduler admits it, and return its result. This is a checkpoint only if it waits or yields to other tasks.
+        """Run `work` when the scheduler admits it, and return its result. The call is a trio checkpoint only if it waits or yields to other
+        tasks.
 
         If the gate is closed, `instead` is called first. If it returns a result, that is returned and `work` doesn't run. A false value
         means that it has no result.

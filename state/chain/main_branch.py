@@ -140,7 +140,8 @@ class MainBranch:
     def _finish(self, change: HeadChange) -> None:
         """Make due blocks irreversible, and call the listeners of the head change.
 
-        Both happen only after the whole change: while a later block of a branch can be refused, the old branch must be restorable.
+        Both happen only after the complete change of the head. Until then, a later block of the new branch can be refused, and the old
+        branch must be restorable.
         """
         try:
             if accepted := self.state.impersonated.accepted:

@@ -1,6 +1,6 @@
 """Pending transactions: their memory, the accounts that they are charged to, and their order in a block.
 
-An account can't crowd others out. It can use as much memory as remains free, and a small reserve when nothing is free. If not all
+An account can't crowd others out: it can use at most as much memory as remains free, and a small reserve when nothing is free. If not all
 transactions fit into the next block, the account with the smallest share of the block comes first.
 """
 

@@ -154,8 +154,8 @@ class SetAuthority(StateEdit, frozen=True, tag="set_authority"):
 def apply_edit(state: State, edit: StateEdit, place: int) -> None:
     """Make an edit on top of the head, on a state without pending transactions. An edit that is refused or fails changes nothing.
 
-    `place` is the number of earlier edits of the block. The edit's virtual operations come after all others of the block. Their
-    coordinates are the same whether the edit is made later or together with the block.
+    `place` is the number of earlier edits of the block. The edit's virtual operations come after all others of the block. The positions of
+    these operations are the same whether the edit is made later or together with the block.
     """
     here = state.position
     here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = state.props.head_block_number, NO_TRANSACTION, 1 + place, 0

@@ -46,8 +46,8 @@ def meet(new: Price, old: Price) -> bool:
 def trade(state: State, new: LimitOrder, old: LimitOrder) -> bool:
     """Fill two orders at the price of the older one until one is filled completely. Return whether the new order is gone.
 
-    Both amounts are rounded down, so the partially filled order pays slightly less than its price. The reference asserts that the symbols
-    match and that one side is filled, which follows from the arithmetic.
+    Both traded amounts are rounded down, so the partially filled order pays slightly less than its price. The reference asserts that the
+    symbols match and that one side is filled, which follows from the arithmetic.
     """
     state.work.spend(TRADE_UNITS, "trades")
     base, quote = old.sell_price.base, old.sell_price.quote

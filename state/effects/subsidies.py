@@ -25,8 +25,8 @@ def subsidy_params(budget: int, decay: int, min_decay: int = 0) -> SubsidyParams
 def witness_params(budget: int, decay: int, min_decay: int = 0) -> SubsidyParams:
     """Return the parameters of a witness's pool from the budget and decay of the common one.
 
-    A witness's pool changes only in the witness's blocks, about every 21st. Its budget of 125 % is therefore a small part of the common
-    one over time, and its decay of 2100 % makes up for the blocks in between.
+    A witness's pool changes only in the witness's blocks, about every 21st. Its budget per block is 125 % of the common pool's, which over
+    time is a small part of the common budget. Its decay per block is 2100 % of the common pool's, which makes up for the blocks in between.
     """
     budget = min(budget * constants.COIN_WITNESS_SUBSIDY_BUDGET_PERCENT // constants.COIN_100_PERCENT, BUDGET_MAX)
     decay = min(decay * constants.COIN_WITNESS_SUBSIDY_DECAY_PERCENT // constants.COIN_100_PERCENT, DECAY_MAX)

@@ -87,8 +87,8 @@ def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str
 
     This covers the second and third eras of voting power; `spend_power` (early_voting.py) is the first. Hardfork 20 introduced one manabar,
     with one unit per VESTS of the account. The cost is a fraction of the current mana, so each vote in a row costs and weighs less.
-    Hardfork 21 added a second bar of a quarter of the size (downvote_pool_percent). It pays for downvotes before the voting bar does, so
-    some downvotes are free. A downvote can be as strong as the fuller of the two bars allows.
+    Hardfork 21 added a second bar of a quarter of the size (downvote_pool_percent). Downvotes use this second bar before they use the
+    voting bar, so some downvotes cost no voting mana. A downvote can be as strong as the fuller of the two bars allows.
     """
     props, hardfork = state.props, state.hardfork
     now, percent = props.time, props.downvote_pool_percent

@@ -89,7 +89,7 @@ class AccountHistory:
     def _prune(self, account: str) -> None:
         """Free the memory of an account's dropped entries once they exceed one eighth of all its entries.
 
-        This keeps the cost per entry low. Queries omit dropped entries in any case.
+        Freeing many entries at once keeps the cost per entry low. Queries omit dropped entries in any case.
         """
         entries = self.accounts.by_name[account]
         count = dropped(self.recorded, entries)
@@ -148,8 +148,9 @@ def operations_in_block(state: State, number: int, only_virtual: bool = False) -
 def virtual_operations(state: State, begin: int, end: int, enough: int) -> tuple[list[operation_log.OperationRecord], int]:
     """Return the virtual operations of the blocks from `begin` to before `end`, and the number of the next block with any, or 0.
 
-    The result ends after the block with which it contains at least `enough` operations. It excludes operations of pending transactions.
-    Otherwise a caller that reads block after block would get them a second time with their block.
+    The result ends after the block with which it contains at least `enough` operations. Operations of pending transactions are excluded.
+    Otherwise a caller that reads block after block would get these operations twice: now, and again with the block that includes the
+    transactions.
     """
     recorded = ACCOUNT_HISTORY.of(state).recorded
     read, found = recorded.reader(), list[operation_log.OperationRecord]()

@@ -60,8 +60,8 @@ class TooMuchWork(Refused):
 class Work:
     """Counter of units of work, with a limit and a hook that can interrupt the work.
 
-    The hook `on_pause`, if set, is called about every PAUSE_UNITS units in the middle of the work. Its argument is whether it can raise an
-    exception, which isn't allowed during an undo.
+    The hook `on_pause`, if set, is called about every PAUSE_UNITS units in the middle of the work. Its argument is whether the hook can
+    raise an exception, which isn't allowed during an undo.
     """
 
     __slots__ = ("_next", "_on_pause", "_pause_at", "kinds", "limit", "limit_at", "spent", "what")

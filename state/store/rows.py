@@ -54,7 +54,7 @@ COPY_CHUNK = 10_000  # rows or lists copied in one step (at most 30 ms)
 
 
 def copying_values(rows: list[Any], pause: Callable[[], None]) -> Generator[None, None, Callable[[], list[Any]]]:
-    """Copy the values of rows in steps. The returned function restores them and returns the rows that it changed.
+    """Copy the values of rows in steps. The returned function restores the values and returns the rows that it changed.
 
     That function calls `pause` after every RESTORE_CHUNK rows.
     """

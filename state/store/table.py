@@ -177,7 +177,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
     def restoring(self, chunks: Iterable[tuple[list[RowT], list[int]]], next_id: int, orders: Iterable[list[int]] = ()) -> Iterator[None]:
         """Replace all rows like `restore`, by one chunk of rows and their ids per step.
 
-        This takes a small part of the time of single inserts. Lazy indices are sorted at the next read. The other indices are sorted
+        This is much faster than inserting the rows one by one. Lazy indices are sorted at the next read. The other indices are sorted
         fastest if `orders` is the result of the method `orders` for these rows; wrong orders are harmless. This also works while the table
         is loading (`state.store.lazy.background_load`).
         """

@@ -26,8 +26,8 @@ class Unique:
     def __get__(self, table: object, owner: type) -> object:
         """Return the declaration when the attribute is read from the class, and the index when it is read from a table.
 
-        A loaded table has the index as an instance attribute, which shadows this method. It is called only for a table that is still
-        loading.
+        A loaded table has the index as an instance attribute, which shadows this method. On instances, the method is therefore called only
+        for a table that is still loading.
         """
         return self if table is None else index_of(table, self)
 

@@ -40,8 +40,8 @@ class Witness(Row):
 class Witnesses(Table[Witness]):
     """All witnesses.
 
-    Votes change with every change of VESTS, but the orders by votes and by virtual time are read only once per round. Their indices are
-    lazy, so that they are sorted once per round.
+    Votes change with every change of VESTS, but the orders by votes and by virtual time are read only once per round. The indices for these
+    orders are lazy, so that they are sorted once per round.
     """
 
     by_name = Ordered("owner", unique=True, lazy=True)

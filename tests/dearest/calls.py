@@ -1,4 +1,4 @@
-"""Calls of each method with arguments of the declared types, within and beyond their limits, that refer to the chain's largest rows."""
+"""Calls of each method. The arguments have the declared types, are within or beyond their limits, and refer to the chain's largest rows."""
 
 import enum
 import json

@@ -1,5 +1,5 @@
-"""The scenario of tests/vectors/social.json. Its steps set state directly and call the social index. Its calls go through the RPC service,
-and every result must have the declared shape.
+"""The scenario of tests/vectors/social.json. The scenario's steps set state directly and call the social index. The calls of RPC methods go
+through the RPC service, and every result must have the declared shape.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Blocks from producers other than the node: competing branches, valid and invalid.
 
-They are made without a state. On this chain one witness signs every block, so an empty block, or one with previously valid transactions,
-needs only a parent.
+These blocks are made without a state. On this chain one witness signs every block, so an empty block, or one with previously valid
+transactions, needs only a parent.
 """
 
 import random

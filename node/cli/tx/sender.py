@@ -185,7 +185,7 @@ def wait_for(remote: Remote, trx: SignedTransaction, start: int) -> tuple[int, i
     """Wait until a transaction is in a block. Return the block number and the position in the block. Raises NodeError if the transaction
     expires, or after a timeout.
 
-    This reads all new blocks, which every node can serve. Searching by transaction id would need a plugin.
+    This function reads all new blocks, which every node can return. A search by transaction id would need a plugin of the node.
     """
     wanted, scanned, moved = trx.id.hex(), start, time.monotonic()
     while True:

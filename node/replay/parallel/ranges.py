@@ -1,7 +1,7 @@
 """Ranges of a chain between its snapshots, and the verification of one range.
 
-Workers receive only plain values: paths, names and numbers. The digest stored in a snapshot isn't trusted. It is computed again at the
-start of the snapshot's range.
+Workers receive only plain values: paths, names and numbers. The digest stored in a snapshot isn't trusted. The worker computes the digest
+again at the start of the snapshot's range.
 """
 
 import os

@@ -11,7 +11,7 @@ from node.ipc.calls import Call, Reply
 class PendingTransaction(Struct, frozen=True, array_like=True):
     """A pending transaction: its id, its bytes if the reader doesn't have it yet, and whether it is applied to the state.
 
-    It isn't applied after blocks were undone, or if the time limit for applying pending transactions was reached.
+    A pending transaction isn't applied after blocks were undone, or if the time limit for applying pending transactions was reached.
     """
 
     id: bytes

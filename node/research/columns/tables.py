@@ -121,8 +121,8 @@ def row_class(table: type[Table[Any]]) -> type[Row]:
 
 
 def is_fitting(kind: Any, hint: Any) -> bool:
-    """Whether a field's kind in the API's record fits the row's type annotation. It doesn't if the record has a name and the row
-    has an id.
+    """Whether a field's kind in the API's record fits the row's type annotation. For example, the kind doesn't fit if the record contains a
+    name and the row contains an id.
     """
     return not (isinstance(kind, String) and hint is not str)
 

@@ -75,7 +75,7 @@ class Range(Struct):
     """The chunks of a range of blocks. `blocks` is the nominal start of the range. `first` and `last` are the blocks in it that were
     exported.
 
-    `is_end` means that an export ended with this range. It then contains the rows of all tables after its last block.
+    `is_end` means that an export ended with this range. Such a range contains the rows of all tables after its last block.
     """
 
     blocks: Number

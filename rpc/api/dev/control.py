@@ -265,7 +265,7 @@ class StateDigest(TypedDict):
 
 @method("dev_api.get_state_digest", loopback_only=True, of_process=True)
 async def get_state_digest(chain: Chain, processor: Processor, /) -> StateDigest:
-    """Return a hash over all tables of the chain. It is equal on nodes with the same head and no pending transactions.
+    """Return a hash over all tables of the chain. Nodes with the same head and no pending transactions return the same hash.
 
     The call takes about a second per 100,000 rows. No other request is answered during that time.
     """

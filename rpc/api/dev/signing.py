@@ -54,7 +54,7 @@ class Broadcast(TypedDict):
 
 @method("dev_api.list_keys", loopback_only=True)
 def list_keys(spec: ChainSpec, /) -> list[AccountKeys]:
-    """List the accounts and witnesses whose private keys are in the chain spec, with these keys.
+    """List the accounts and witnesses whose private keys are in the chain spec, with their private keys.
 
     These are the keys at genesis. An account's keys can have changed since then.
     """

@@ -1,6 +1,7 @@
 """Finds the accounts that use or used a key.
 
-It searches the accounts that are related to a transaction. If the plugin account_by_key is enabled, it finds any account.
+Without the plugin account_by_key, only the accounts that are related to a transaction are searched. With the plugin, any account can be
+found.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Parser of WebSocket frames without I/O: converts received bytes to messages and to replies to control frames.
 
-Nearly all texts arrive as one complete frame. These are parsed here, in a fifth of wsproto's time. All other frames are passed to wsproto,
-which enforces the protocol. For such a frame, this parser only reads the length, to find where the frame ends.
+Nearly all texts arrive as one complete frame. Such frames are parsed here, in a fifth of wsproto's time. All other frames are passed to
+wsproto, which enforces the protocol. For such a frame, this parser only reads the length, to find where the frame ends.
 """
 
 import struct

@@ -29,7 +29,8 @@ def median(prices: Sequence[Price]) -> Price:
 def partition(items: list[Item]) -> None:
     """Quicksort down to small parts, with the median of three as the pivot. The order of the parts doesn't matter.
 
-    std::sort falls back to heapsort after 2*bit_length(n) rounds. That isn't reproduced: only deliberately crafted prices would trigger it.
+    std::sort falls back to heapsort after 2*bit_length(n) rounds. This fallback isn't reproduced, since only deliberately crafted prices
+    would trigger it.
     """
     parts = [(0, len(items))]
     while parts:

@@ -58,8 +58,8 @@ class RcAccounts(Table[RcAccount]):
 class Rc:
     """The plugin's data. `block_usage` is the total usage of transactions since the start of the block that is being applied.
 
-    The prices of all resources are cached, together with the pools and the regeneration from which they were computed. They change only
-    with the pools, after a block, and with the total of VESTS.
+    The prices of all resources are cached, together with the pools and the regeneration from which they were computed. The prices change
+    only when the pools change, after each block, and when the total of VESTS changes.
     """
 
     def __init__(self, state: State) -> None:

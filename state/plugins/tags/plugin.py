@@ -77,8 +77,8 @@ def on_comment(state: State, kept: Tags, operation: Comment) -> None:
 def on_vote(state: State, kept: Tags, operation: Vote) -> None:
     """Update the entries of a comment after a vote, and those of its ancestors if the vote can change them.
 
-    The reference updates all ancestors on every vote. Their entries are normally up to date already. There are two exceptions: stale
-    discussions, and the time before hardfork 17, when a vote moves the payout of the whole discussion.
+    The reference updates all ancestors on every vote. The entries of ancestors are normally up to date already. There are two exceptions:
+    stale discussions, and the time before hardfork 17, when a vote moves the payout of the whole discussion.
     """
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
@@ -175,7 +175,8 @@ def refresh(state: State, kept: Tags, comment: CommentRow) -> None:
 
 
 def mark_stale(kept: Tags, comment: CommentRow) -> None:
-    """Mark a discussion as stale. Its entries can be out of date, so each vote in it updates all ancestors of its comment.
+    """Mark a discussion as stale. The entries of the discussion can be out of date, so each vote in it updates all ancestors of the comment
+    that is voted on.
 
     The mark is permanent. Its only cost is the walk to the root, which the reference does for every vote.
     """

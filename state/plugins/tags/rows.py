@@ -126,7 +126,7 @@ def trending(net_rshares: int, created: int) -> float:
 def contribution_of(row: Tagged) -> Contribution:
     """Return the amounts that each entry of a comment adds to the totals of its tag.
 
-    The reference converts the score to 32 bits. For a negative score this is undefined in C, and the result here is 0.
+    The reference converts the score to 32 bits. In C the conversion of a negative score is undefined; here its result is 0.
     """
     whole = max(int(trending(row.net_rshares, row.created)), 0) % WORD32
     is_post = row.parent == 0

@@ -48,7 +48,8 @@ class Symbols:
     def unpack(self, data: bytes, i: int) -> tuple[int, int]:
         """Decode a symbol: 8 bytes if their first half belongs to a fixed symbol, else a 4-byte number.
 
-        SMTs have 4 bytes. The reference also accepts the numbers of fixed symbols there, and packs them in 8 bytes.
+        The symbol of an SMT has 4 bytes. The reference also accepts the number of a fixed symbol in 4 bytes, but always packs it in 8
+        bytes.
         """
         head, whole = data[i : i + SMT_BYTES], data[i : i + SYMBOL_BYTES]
         if len(head) < SMT_BYTES:

@@ -1,7 +1,7 @@
 """Texts on the wire: bounded texts, account names, UTF-8, hex, numbers, times and versions.
 
-A text is a `str` decoded from bytes with surrogate escapes, so that bytes that aren't valid UTF-8 are preserved. Its size is that of
-its bytes. Source: wire-format.md §1.1, §1.5, §1.6, §1.12, §1.18.
+A text is a `str` decoded from bytes with surrogate escapes, so that bytes that aren't valid UTF-8 are preserved. The size of a text is the
+number of its bytes. Source: wire-format.md §1.1, §1.5, §1.6, §1.12, §1.18.
 """
 
 import binascii

@@ -36,7 +36,8 @@ class LazyOrder:
     entries of all other items; usually the id comes last. `ids` are the initial items.
 
     A writer adds the id of each changed item to `dirty`. An id too many is harmless; a missing one leaves the item at its old position. The
-    set stays the same object, so writers can keep a reference. It is bounded by the number of items; see `forget` for removed items.
+    set stays the same object, so writers can keep a reference. The size of the set is bounded by the number of items; see `forget` for
+    removed items.
     """
 
     __slots__ = ("_entries", "_entry_of", "_order", "_read_mode", "dirty")

@@ -1,4 +1,4 @@
-"""Stateless refusals of operations that no recorded broadcast covers. Each is caused by one change of an accepted operation.
+"""Stateless refusals of operations that no recorded broadcast covers. Each refusal is caused by one change of an accepted operation.
 
 test_operations_recorded.py has the recorded refusals, and test_mining_refusals.py those of proofs of work.
 """
