@@ -2,9 +2,9 @@
 
 Run: .venv/bin/python -m bench.rpc [BLOCK_LOG] [--chain NAME] [--profile WORDS]
 
-Without a file, it uses a synthetic chain on which every reply has rows. The relevant figures are those of a log of about ten thousand
-transactions. Each time is a median. For a file, the output also contains the reference's time in key recoveries, which includes its HTTP.
-If a reply has fewer rows than with such a log, it is marked, and the reference's time is omitted.
+Without a file, it uses a synthetic chain on which every reply has rows. The figures to compare are those measured with a log of about ten
+thousand transactions. Each time is a median. For a file, the output also contains the reference's time in key recoveries, which includes
+its HTTP. If a reply has fewer rows than with such a log, it is marked, and the reference's time is omitted.
 """
 
 import argparse

@@ -2,8 +2,9 @@
 
 Run: .venv/bin/python -m bench.waits [POSTS] [--only WORDS] [--ahead]
 
-Each line is measured in a forked copy of the same chain, so that every call is a first call. During the work, one client requests a small
-reply every 5 ms in the node's event loop, without sockets. Times are CPU time, because wall-clock time is unreliable on a busy machine.
+Each line of the output is measured in a separate forked copy of the same chain, so that every measured call is the first one. During the
+work, one client requests a small reply every 5 ms in the node's event loop, without sockets. Times are CPU time, because wall-clock time is
+unreliable on a busy machine.
 
 `total` is the time of the complete work. `longest` is the longest loop iteration, which is the longest time that another client waits.
 `again` is the time of a second call. Targets: no iteration above 100 ms, and no first call above 50 ms.
@@ -318,7 +319,7 @@ def events(node: Node, words: str) -> bool:
 
 
 def event_works() -> list[dict[str, Work]]:
-    """Return tasks by name. The tasks in one dict run one after another in the same copy of the node.
+    """Return dicts of tasks by name. The tasks in one dict run one after another in the same copy of the node.
 
     The first task that touches the whole state pays for copying its memory pages (copy-on-write). The dev snapshot is therefore taken
     twice. Tasks whose names begin with PREPARED only prepare the next task.

@@ -9,7 +9,7 @@ class Caller(Struct, frozen=True):
     """The client that sends a request.
 
     `address` is the key by which the client is limited (`http.connection_limits.address_of`), or "" in the node's own process.
-    `why_not_local` is the reason why the client has no local rights, or "" if it has them. `session` is the session of the client's
+    `why_not_local` is the reason why the client has no local rights, or "" if it has these rights. `session` is the session of the client's
     WebSocket, if it has one.
     """
 

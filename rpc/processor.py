@@ -37,7 +37,7 @@ class Processor(Protocol):
         """
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
-        """Push the next `count` blocks from a block file, beginning with the one after the head. Return the number of applied blocks.
+        """Push the next `count` blocks from a block file, beginning with the block after the head. Return the number of applied blocks.
 
         Stops at the first refused block. Raises Refused if the file cannot be read.
         """

@@ -1,8 +1,8 @@
 """Build hook for hatchling: packs the folders of this checkout into one package, `coind`. The wheel has no other top-level name.
 
 Modules import each other by their names in the checkout (`from node.runtime.clock import ...`). In the wheel, the folders are inside the
-package. These names are therefore rewritten in imports, and in string literals that name a module, such as one that is started as a child
-process.
+package. These names are therefore rewritten in imports, and in string literals that name a module, for example a module that is started as
+a child process.
 """
 
 import ast

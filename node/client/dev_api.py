@@ -91,8 +91,8 @@ class DevApi(ABC):
         return self.call("dev_api.mine", {"count": count})
 
     def advance(self, seconds: int, leap: str = "") -> Any:
-        """Move the chain's time forward by `seconds` and make a block at the new time. With the `leap` mode `missed` the skipped slots get
-        no blocks, with `produced` each gets one. Return the head.
+        """Move the chain's time forward by `seconds` and make a block at the new time. `leap` determines what happens to the skipped slots:
+        with `missed` they get no blocks, with `produced` each slot gets one. Return the head.
         """
         return self.call("dev_api.advance_time", {"seconds": seconds, "leap": leap})
 

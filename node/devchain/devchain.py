@@ -106,9 +106,9 @@ class DevChain:
         """Make a block of the pending transactions. Raises ChainError.
 
         The block's slot is that of `next_block_time` if it is set, else the slot of the chain's time or the slot after the head, whichever
-        is later. An accepted transaction must not expire only because no block was made for a while. If one would, the block gets an
-        earlier slot, in which no pending transaction has expired. If one would expire before `next_block_time`, an additional block with
-        the pending transactions is made first.
+        is later. An accepted transaction must not expire only because no block was made for a while. If a pending transaction would expire,
+        the block gets an earlier slot, in which no pending transaction has expired. If a pending transaction would expire before
+        `next_block_time`, an additional block with the pending transactions is made first.
         """
         first, wanted = slot_time(self.chain.state, 1), self.next_block_time
         lasting = [trx.expiration for trx in self.chain.pending if trx.expiration >= first]

@@ -143,7 +143,7 @@ async def replay(
     stop: trio.Event | None = None,
     after: Callable[[], Awaitable[None] | None] = lambda: None,
 ) -> bool:
-    """Apply the remaining blocks, or those up to `until`. Return False if `stop` was set. Raises BlockRefused.
+    """Apply the remaining blocks, or only the blocks up to `until`. Return False if `stop` was set. Raises BlockRefused.
 
     `after` is called after each block. If it returns an awaitable, the replay awaits it. For the other parameters see `paced`.
     """

@@ -135,8 +135,8 @@ def _mark_at(path: Path) -> FolderMark | None:
 
 
 def _deciding_block(path: Path, spec: ChainSpec) -> int:
-    """Return the number of the first block with a transaction. If none of the first FIRST_BLOCKS has one, return the number of the last of
-    them. Return 0 if the blocks don't begin with block 1.
+    """Return the number of the first block with a transaction. If none of the first FIRST_BLOCKS blocks has a transaction, return the
+    number of the last of these blocks. Return 0 if the blocks don't begin with block 1.
     """
     number = 0
     try:

@@ -419,7 +419,7 @@ class Processor:
             self._require_log()
 
     async def _perform_slice(self, job: _Job) -> _Job | None:
-        """Run a job and the queued ones after it until the slice is over. Return the next job if it runs in steps, else None.
+        """Run a job and the queued jobs after it until the slice is over. Return the next job if it runs in steps, else None.
 
         With only one job per loop iteration, many clients would fill the queue faster than it empties, and no job could run immediately.
         """
@@ -439,8 +439,8 @@ class Processor:
             job = following
 
     async def _perform_steps(self, job: _Job) -> None:
-        """Run the steps of a job, with a trio checkpoint after each. Then replace the job's function with one that returns its result or
-        raises its exception.
+        """Run the steps of a job, with a trio checkpoint after each. Then replace the job's function with a function that returns the job's
+        result or raises its exception.
         """
         await self.gate.wait_open()
         try:

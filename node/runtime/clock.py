@@ -27,9 +27,9 @@ class ChainClock:
 
     The block producer advances the clock to each block's time (`advance_to`). From then on the clock never returns an earlier time. If the
     machine's clock is set back, the chain's clock continues without a jump, and the difference is added to `behind_ms`. If the machine's
-    clock is then corrected, the correction first reduces `behind_ms`, and only the rest of it moves the chain's time. `offset_ms` is the
-    offset set on purpose; corrections don't change it. Only `set_offset` moves the clock back, for a restored chain. `steady` is a
-    monotonic clock that reveals when the machine's clock jumps.
+    clock is then corrected, the correction first reduces `behind_ms`, and only the remainder of the correction moves the chain's time.
+    `offset_ms` is the offset set on purpose; corrections don't change it. Only `set_offset` moves the clock back, for a restored chain.
+    `steady` is a monotonic clock that reveals when the machine's clock jumps.
     """
 
     def __init__(self, base: Clock = system_clock, start_ms: int | None = None, steady: Clock = steady_clock) -> None:

@@ -67,7 +67,7 @@ def require_replaceable(path: Path, disk: Disk) -> None:
 
 
 def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Extra]) -> Extra:
-    """Replace a chain with the one in a dump. Return the node's data, parsed by `read_extra`, which can raise ValueError.
+    """Replace a chain with the chain in a dump. Return the node's data, parsed by `read_extra`, which can raise ValueError.
 
     Raises NodeError, in which case nothing has changed.
     """

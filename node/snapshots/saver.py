@@ -27,9 +27,9 @@ _log = Log("snapshots")
 class SnapshotSaver:
     """Saves a snapshot to a folder whenever another `every` blocks have become irreversible (0: never), one snapshot at a time.
 
-    Saves begin at least `seconds` apart. `saved` is the block number of a snapshot that is already in the folder, including the one that
-    the chain started from. Only the newest snapshots are kept, unless `keeps_all` is set. Since a start doesn't need snapshots, a failure
-    is logged and the save is retried later; with `is_required` it raises DiskError instead.
+    Saves begin at least `seconds` apart. `saved` is the block number of the newest snapshot that is already in the folder, for example the
+    one that the chain started from. Only the newest snapshots are kept, unless `keeps_all` is set. Since a start doesn't need snapshots, a
+    failure is logged and the save is retried later; with `is_required` it raises DiskError instead.
     """
 
     def __init__(

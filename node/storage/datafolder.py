@@ -152,7 +152,7 @@ def read_chain(disk: Disk, folder: Path) -> FolderMark | None:
 
 
 def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = SYSTEM) -> None:
-    """Raise NodeError if a folder belongs to another chain, or to one with another genesis or other constants. The message lists the
+    """Raise NodeError if a folder belongs to another chain, or to a chain with another genesis or other constants. The message lists the
     differences.
     """
     ours = mark_of(spec)

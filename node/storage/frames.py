@@ -115,7 +115,7 @@ def frame_sums(file: File, starts: "array[int]", end: int) -> "array[int]":
 
 
 def frames_from(file: File, wire: Wire, at: int, number: int) -> Iterator[tuple[SignedBlock, int, int]]:
-    """Yield each complete block from `at` on with its position and the size of its frame. Stop at the first invalid one.
+    """Yield each complete block from `at` on with its position and the size of its frame. Stop at the first invalid block.
 
     The first block must have the number `number`, each later block must follow its predecessor, and each offset must be correct.
     """

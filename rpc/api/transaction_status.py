@@ -20,8 +20,8 @@ class Found(TypedDict):
 
 @method("transaction_status_api.find_transaction", plugin=TRANSACTION_STATUS)
 def find_transaction(state: State, transaction_id: Hash160, expiration: Timestamp | None = None) -> Found:
-    """Return the status of a transaction: whether it is pending, or in a block and in which one. For an unknown transaction, return whether
-    its expiration has passed.
+    """Return the status of a transaction: whether it is pending or in a block, and the number of the block. For an unknown transaction,
+    return whether its expiration has passed.
     """
 
     def time_of_block(number: int) -> int:

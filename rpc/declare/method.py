@@ -152,8 +152,8 @@ def method(
     * `raw`: the function gets the params without conversion.
     * `plugin`: the method is served only if one of these plugins or optional groups is enabled. Otherwise a call is refused with
       `not_enabled` (condition, text), or as an unknown method if that is missing.
-    * `loopback_only`: only clients with local rights see the method.
-    * `needs_local`: all clients see the method, but only those with local rights may call it.
+    * `loopback_only`: the method is visible only to clients with local rights.
+    * `needs_local`: the method is visible to all clients, but only those with local rights may call it.
     * `of_process`: the method describes the process that answers. Reader processes therefore answer it themselves.
     """
 

@@ -1,4 +1,4 @@
-"""Bundles the explorer's JavaScript modules into one file. A browser then sends one request instead of sixty.
+"""Bundles the explorer's JavaScript modules into one file. A browser then needs one request for the modules instead of sixty.
 
 Each module becomes a block scope, after the modules that it imports. Only the import and export syntax that these files use is supported.
 """

@@ -104,7 +104,8 @@ class Registry:
     def needs_owner(self, request: Any, caller: Caller) -> bool:
         """Whether a request or batch must be forwarded unchanged to the process that owns the chain.
 
-        That is the case if one of its calls needs the owner, and no call of a batch needs this session or process.
+        It must be forwarded if one of its calls needs the owner, unless another call of the batch needs a session or the process that
+        received the batch.
         """
         if type(request) is not list:
             bound = self.called(request, caller)

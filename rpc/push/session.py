@@ -1,7 +1,7 @@
 """The subscriptions of one WebSocket, and its bounded queue of notices.
 
 The JSON of a notice is encoded once for all subscribers (`SharedNotice`). The JSON is sent without being copied, between the few bytes that
-are specific to each subscription. A thousand slow clients therefore need no more memory for it than one.
+are specific to each subscription. A thousand slow clients therefore need no more memory for this JSON than one client.
 """
 
 from collections import deque

@@ -1,7 +1,7 @@
 """Automated actions: transactions queued by the chain itself, which a producer puts into the header of a block.
 
 A due required action must be in the next block; an optional action can be left out. Only the reference's test build defines actions: one
-example of each kind, neither of which has an effect. Source: operations.md §16; block-processing.md §3.24, §4.4.
+required and one optional example, neither of which has an effect. Source: operations.md §16; block-processing.md §3.24, §4.4.
 """
 
 from typing import Any

@@ -54,7 +54,7 @@ def generate_blocks(
 def generate_blocks_until(chain: Chain, key: str, time: int, sparsely: bool = True) -> Iterator[None]:
     """Produce blocks until a time (seconds since 1970), one per step.
 
-    With `sparsely`, produce only the next block and one in the last slot up to that time. All slots between them are missed.
+    With `sparsely`, produce only the next block and a block in the last slot up to that time. All slots between these two are missed.
     """
     state = chain.state
     if state.head_time >= time or not key:

@@ -241,7 +241,7 @@ class MainBranch:
     def pop(self, count: int) -> None:
         """Undo `count` reversible blocks, and store them as fork blocks without their edits.
 
-        A new block for the same slot can be identical to a popped one, and popped edits must not be applied with it.
+        A new block for the same slot can be identical to a popped block, and must not bring back that block's edits.
         """
         waiting = self._pool.undo()
         popped = []

@@ -18,10 +18,10 @@ NOT_APPLIED = -1  # all flags set: perhaps no check of the pending transactions 
 class PendingPool:
     """Applies pending transactions on the state of the head.
 
-    `transactions` are the pending ones; each undo replaces the list. `popped` are transactions of popped blocks, which are applied again
-    after the next block. `position` is the journal position before the first pending transaction, None without one. `skip_flags` are the
-    checks skipped for at least one of them, or NOT_APPLIED. Once `out_of_time` returns True, transactions stay pending without being
-    applied.
+    `transactions` are the pending transactions; each undo replaces the list. `popped` are transactions of popped blocks, which are applied
+    again after the next block. `position` is the journal position before the first pending transaction, None without one. `skip_flags` are
+    the checks that were skipped for at least one pending transaction, or NOT_APPLIED. Once `out_of_time` returns True, transactions stay
+    pending without being applied.
     """
 
     def __init__(self, state: State, out_of_time: Callable[[], bool]) -> None:
@@ -80,7 +80,7 @@ class PendingPool:
         return undone
 
     def apply_again(self, undone: Iterable[SignedTransaction], skip_flags: int) -> None:
-        """Apply the transactions of popped blocks, then the undone ones. Drop those that are refused.
+        """Apply the transactions of popped blocks, then the undone pending transactions. Drop refused transactions.
 
         Transactions in the new head are skipped. Once `out_of_time` returns True, the remaining transactions are added without being
         applied. They are checked after the next block, or when they are put into a block. Beyond the memory limit, the newest transactions

@@ -14,8 +14,8 @@ QUADRATIC, BOUNDED_CURATION, LINEAR, SQUARE_ROOT, CONVERGENT_LINEAR, CONVERGENT_
 def approximate_root(x: int) -> int:
     """Return the reference's approximation of a square root, which is too large by up to 6 %.
 
-    The function treats exponent and mantissa as one fixed-point number and halves it. A more exact result would be wrong, because rewards
-    depend on this one.
+    The function treats exponent and mantissa as one fixed-point number and halves it. A more exact result would be wrong, because the
+    chain's rewards depend on this approximation.
     """
     if x == 0:
         return 0

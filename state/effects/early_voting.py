@@ -78,11 +78,11 @@ def adjust_claims(state: State, before: int, after: int) -> None:
 def spend_power(state: State, voter: Account, weight: int) -> tuple[int, int]:
     """Return a voter's power after a vote, and the vote's absolute rshares. Refuse a vote without enough power.
 
-    This is the first of three eras. `voting_mana` contains the power in basis points of full power, independent of the account's VESTS. The
-    power fills in 5 days, and the rshares are the used percentage of the voter's VESTS at the time of the vote. Since hardfork 20 the bar
-    contains mana, one unit per VESTS, and since hardfork 21 there is a second bar for downvotes (`spend_mana` in voting.py). Hardfork 20
-    doesn't convert the stored number. Since 10000 is almost nothing as mana, a voter then has only the mana regenerated since the last
-    vote.
+    These are the rules of the first of three eras of voting power. `voting_mana` contains the power in basis points of full power,
+    independent of the account's VESTS. The power fills in 5 days, and the rshares are the used percentage of the voter's VESTS at the time
+    of the vote. Since hardfork 20 the bar contains mana, one unit per VESTS, and since hardfork 21 there is a second bar for downvotes
+    (`spend_mana` in voting.py). Hardfork 20 doesn't convert the stored number. Since 10000 is almost nothing as mana, a voter then has only
+    the mana regenerated since the last vote.
     """
     hardfork, elapsed = state.hardfork, state.head_time - voter.voting_mana_time
     # Before hardfork 11 there was no pause between votes.

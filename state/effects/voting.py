@@ -85,9 +85,9 @@ def require_changeable(vote: CommentVote) -> None:
 def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str, int]]:
     """Return the mana that a vote costs, and the new values of the voter's manabars. Refuse a vote without enough mana.
 
-    This covers the second and third eras of voting power; `spend_power` (early_voting.py) is the first. Hardfork 20 introduced one manabar,
-    with one unit per VESTS of the account. The cost is a fraction of the current mana, so each vote in a row costs and weighs less.
-    Hardfork 21 added a second bar of a quarter of the size (downvote_pool_percent). Downvotes use this second bar before they use the
+    This function covers the second and third eras of voting power. `spend_power` (early_voting.py) covers the first. Hardfork 20 introduced
+    one manabar, with one unit per VESTS of the account. The cost is a fraction of the current mana, so each vote in a row costs and weighs
+    less. Hardfork 21 added a second bar of a quarter of the size (downvote_pool_percent). Downvotes use this second bar before they use the
     voting bar, so some downvotes cost no voting mana. A downvote can be as strong as the fuller of the two bars allows.
     """
     props, hardfork = state.props, state.hardfork
@@ -197,8 +197,9 @@ def change_vote(state: State, comment: Comment, vote: CommentVote, weight: int, 
 def changed_vote(comment: Comment, vote: CommentVote, rshares: int) -> dict[str, int]:
     """Return the new values of a comment's fields when the rshares of a vote on it change.
 
-    abs_rshares grows by the new size without losing the old one, because it counts all rshares ever spent on the comment. vote_rshares
-    doesn't change. total_vote_weight loses only the vote's own weight, which excludes the discount for an early vote.
+    abs_rshares grows by the size of the new rshares, and doesn't lose the size of the old ones, because it counts all rshares ever spent on
+    the comment. vote_rshares doesn't change. total_vote_weight loses only the vote's own weight, which excludes the discount for an early
+    vote.
     """
     return {
         "net_rshares": share(share(comment.net_rshares - vote.rshares) + rshares),

@@ -38,8 +38,8 @@ class KeyReferences(Table[KeyReference]):
 class AccountByKey:
     """The plugin's data: the table of keys, and the keys of an account before the operation that is being applied.
 
-    An operation sets a whole authority, not a difference. One listener therefore stores the keys before the operation, and another one
-    compares them with the keys after it.
+    An operation replaces a complete authority. To find the changed keys, one listener stores the keys before the operation, and another
+    listener compares them with the keys after it.
     """
 
     def __init__(self, state: State) -> None:

@@ -56,8 +56,8 @@ class Clockwork:
 def run(clockwork: Clockwork, seed: int, main: Callable[[], Awaitable[Value]]) -> Value:
     """Run an async function under the mock clock with a task order that depends only on the seed.
 
-    Trio runs ready tasks in random order. Its internal switch for deterministic tests seeds that order. pytest-trio's support for
-    hypothesis uses the same switch.
+    Trio runs ready tasks in random order. Trio has an internal switch for deterministic tests, with which this function seeds that order.
+    pytest-trio's support for hypothesis uses the same switch.
     """
     inside: Any = trio._core._run
     before = inside._ALLOW_DETERMINISTIC_SCHEDULING

@@ -166,8 +166,8 @@ class NodeSource:
 
 
 def require_same_state(url: str, header: StreamHeader, position: SyncPosition) -> None:
-    """Raise WrongChain if the state edits of the other chain are unknown. Raise SourceBehind if they differ, or if the other chain's head
-    is behind.
+    """Raise WrongChain if the state edits of the other chain are unknown. Raise SourceBehind if these edits differ from this chain's, or if
+    the other chain's head is behind.
     """
     if position.first <= header.unknown_until:
         raise WrongChain(
@@ -217,8 +217,8 @@ async def block_of(connection: Connection, number: int) -> Any:
 
 
 async def blocks_of(connection: Connection, first: int, count: int) -> list[Any]:
-    """Return up to `count` blocks as JSON from the node, at least one. If the node has no method for a range of blocks, request them one by
-    one.
+    """Request at least one and at most `count` blocks from the node, and return them as JSON. If the node has no method for a range of
+    blocks, request each block separately.
     """
     if count > 1:
         try:

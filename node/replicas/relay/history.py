@@ -1,8 +1,8 @@
 """Storage format of blocks in a broker: names, message ids, and the search for a block in the sequence of messages.
 
 The messages of the block stream are the lines of a node's packed stream, so they contain its whole history, including undone blocks. After
-each message the stream has a height: the number of the message's block or, after a removal of blocks, of the last block that remains. The
-height increases by one, but can decrease by any number.
+each message the stream has a height: the number of the message's block or, after a removal of blocks, of the last block that remains. From
+one message to the next, the height increases by at most one, but can decrease by any number.
 
 A line that is too large for a message is split into consecutive messages, the parts, whose header identifies the complete message. A block
 is complete once its last part is stored. If a relay finds an incomplete block at the end of the stream, it appends the missing parts, even
@@ -188,8 +188,9 @@ Read = Callable[[int], Awaitable[Message]]
 async def find_block(number: int, first: int, last: int, read: Read) -> int | None:
     """Return the sequence of a block with this number among the messages `first` to `last`, or None.
 
-    A later message can undo the block, so the caller must continue reading from there. Heights increase only by one, so every
-    number between two heights occurs between their messages, where a binary search finds it.
+    A later message can undo the block, so the caller must continue reading from there. From one message to the next, the height increases
+    by at most one. Every number between the heights of two messages is therefore the height of a message between them, which a binary
+    search finds.
     """
     if last < first:
         return None

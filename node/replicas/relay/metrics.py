@@ -18,8 +18,8 @@ _log = Log("relay")
 
 
 class RelayCounters:
-    """Counters of a relay. `head` and `head_time` are those of the last block in the broker, `node_head` is the last head that the node
-    reported.
+    """Counters of a relay. `head` and `head_time` are the number and time of the last block in the broker. `node_head` is the last head
+    that the node reported.
 
     `succeeded` is the monotonic time at which a block was last written, or at which the broker was last found to be up to date.
     """

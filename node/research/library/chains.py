@@ -117,10 +117,10 @@ def chain_at(
 ) -> ChainAt:
     """Return a chain after block `at` (0: at genesis). If `at` is "100:2", return it after the first two transactions of block 100.
 
-    `path` and `chain` are as in `open_blocks`. If a data folder has snapshots before `at`, the newest of these is the start. `plugins` are
-    the names of plugins that replace those of the chain's spec; they add their tables and methods. With `is_checked`, signatures and
-    authorities are also checked, which takes most of the time and leads to the same state. Raises BeyondEnd, RefusedBlock,
-    UnreadableBlocks, UnknownChain and InvalidPosition.
+    `path` and `chain` are as in `open_blocks`. If a data folder has snapshots before `at`, the blocks are applied from the newest of these
+    snapshots on. `plugins` are the names of plugins that replace those of the chain's spec; they add their tables and methods. With
+    `is_checked`, signatures and authorities are also checked, which takes most of the time and leads to the same state. Raises BeyondEnd,
+    RefusedBlock, UnreadableBlocks, UnknownChain and InvalidPosition.
     """
     # True is an int.
     point = None if isinstance(at, bool) else BlockPoint.parse(str(at))

@@ -25,7 +25,7 @@ class DataCursor:
     """A chain, and the blocks of a source after its head.
 
     The chain starts at genesis or, for a data folder, at its newest snapshot up to block `latest`. With `has_all`, applied blocks can be
-    read again: from the block log if the source is one, else from memory.
+    read again: from the source if it is a block log, else from memory.
     """
 
     def __init__(

@@ -124,8 +124,8 @@ def timed(connection: Any, rows: list[Row]) -> list[Row]:
 
 
 def spread(rows: list[Row]) -> tuple[list[str], list[Row]]:
-    """Pivot rows of (block, name, count) to one row per block. Return the titles of the new columns (the most frequent names, and one for
-    the others) and the rows.
+    """Pivot rows of (block, name, count) to one row per block. Return the titles of the new columns and the rows. The columns are the most
+    frequent names, and one column for all other names.
     """
     sums = Counter[str]()
     for _, name, count in rows:

@@ -129,7 +129,9 @@ class PostHeaderRecord(Struct):
 
 
 class PostReader(Struct):
-    """Builds the views of the posts in one reply. Each reply needs a new one, since payouts depend on the current reward fund and price."""
+    """Builds the views of the posts in one reply. Each reply needs a new PostReader, since payouts depend on the current reward fund and
+    price.
+    """
 
     state: State
     kept: Social

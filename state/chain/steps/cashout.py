@@ -50,10 +50,10 @@ def process_comment_cashout(state: State, block: SignedBlock) -> None:
 
 
 def pay_from_fund(state: State, fund: RewardFund) -> None:
-    """Decay the claims, add those of the due comments, and pay these comments.
+    """Decay the fund's claims, add the claims of the due comments, and pay these comments.
 
-    The claims are added before the first payout, and the balance is reduced after the last one. All comments of a block are therefore paid
-    from the same balance and sum, whatever their order.
+    The claims are added before the first payout, and the fund's balance is reduced after the last payout. All comments of a block are
+    therefore paid from the same balance and sum, whatever their order.
     """
     now = state.head_time
     claims = decayed(state, fund)

@@ -110,8 +110,8 @@ def update_signing_witness(state: State, block: SignedBlock) -> None:
 def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
     """Advance the last irreversible block.
 
-    In the first 30 days it is the block 21 blocks before the head, and later it depends on confirmations. A witness confirms all blocks up
-    to its last produced one. A block is irreversible once three quarters of the round have confirmed it.
+    In the first 30 days of a chain it is the block 21 blocks before the head, and later it depends on confirmations. A witness confirms all
+    blocks up to the last one that it produced. A block is irreversible once three quarters of the round have confirmed it.
     """
     props = state.props
     before = after = props.last_irreversible_block_num

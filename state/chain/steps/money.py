@@ -164,8 +164,8 @@ def process_funds(state: State, block: SignedBlock) -> None:
 def share_out_inflation(state: State, producer: Witness) -> None:
     """Divide the inflation of a block among content, vesting fund, treasury and producer.
 
-    The yearly rate falls from 9.78 % by 0.01 % every 250,000 blocks, to 0.95 %. The producer's reward is the rest, so it includes the
-    share of content rewards that the reward fund's percentage leaves.
+    The yearly rate falls from 9.78 % by 0.01 % every 250,000 blocks, to 0.95 %. The producer gets what remains, including the part of the
+    content rewards that isn't in the reward fund's percentage.
     """
     props = state.props
     has_fund = state.hardfork >= 17
@@ -200,8 +200,8 @@ def share_out_inflation(state: State, producer: Witness) -> None:
 def producer_part(state: State, producer: Witness, reward: int) -> int:
     """Return the producer's reward, which depends on the producer's class (elected, timeshare or miner).
 
-    The normalization factor is the sum of the weights of a round, so the average block pays `reward`. The class is the one after this
-    block's schedule update. A witness that is no longer in the round keeps the class of its last round.
+    The normalization factor is the sum of the weights of a round, so the average block pays `reward`. The class is the producer's class
+    after this block's schedule update. A witness that is no longer in the round keeps the class of its last round.
     """
     schedule = state.schedule
     weights = {ELECTED: schedule.elected_weight, TIMESHARE: schedule.timeshare_weight, MINER: schedule.miner_weight}

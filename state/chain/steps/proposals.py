@@ -64,8 +64,8 @@ def active_proposals(state: State, now: int) -> list[Proposal]:
 def pay_proposals(state: State, now: int) -> None:
     """Pay the active proposals in order of votes, most first, until the budget for the time since the last payment is spent.
 
-    The budget per day is a hundredth of the treasury. The last paid proposal gets the rest of the budget. A proposal without votes gets
-    nothing.
+    The budget per day is a hundredth of the treasury. The last paid proposal gets what remains of the budget, even if that is less than its
+    pay. A proposal without votes gets nothing.
     """
     active = active_proposals(state, now)
     if not active:

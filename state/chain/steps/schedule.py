@@ -32,7 +32,7 @@ def update_schedule(state: State) -> None:
     """Compute the next round: the witnesses with the most votes, then miners, then the next witnesses by virtual time.
 
     The round is shuffled, and the version reports and hardfork votes of the old round are counted. If there are fewer than 22 witnesses in
-    total, one without a signing key leaves a gap, and the block is refused, as in the reference.
+    total, a witness without a signing key leaves a gap in the round. The block is then refused, as in the reference.
     """
     schedule = state.schedule
     selected: dict[str, int] = {}

@@ -72,7 +72,7 @@ def find_similar(body: PatchBuffer, pattern: str, place: int, budget: WorkBudget
 def next_level(previous: list[int], fits: list[int], errors: int, span: int, outside: int) -> list[int]:
     """Return, for each suffix of the pattern, the positions where it matches with this number of errors.
 
-    `previous` is the result for one error less. `span` contains the bits of the searched positions, and `outside` is the bit before them.
+    `previous` is the result for one error fewer. `span` contains the bits of the searched positions, and `outside` is the bit before them.
     """
     level: list[int] = []
     fitting = skipping = 0
@@ -92,8 +92,9 @@ def next_level(previous: list[int], fits: list[int], errors: int, span: int, out
 def nearest_place(matches: int, origin: int, place: int, errors: int, length: int, threshold: int) -> tuple[int, int] | None:
     """Return the best score of some matches and its position, or None if none reaches the threshold.
 
-    The library goes through the matches from right to left. All have the same number of errors, so the library finds the nearest match on
-    the right of the expected position, and then takes the nearest one on the left unless that is farther away.
+    The library goes through the matches from right to left. All matches have the same number of errors, so their distance from the expected
+    position decides. The library finds the nearest match on the right of that position, and then takes the nearest match on the left unless
+    that is farther away.
     """
     found = None
     # Bit `origin - j` is position j - 1, so positions to the right of the expected one are the lower bits.

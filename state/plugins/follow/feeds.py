@@ -33,7 +33,7 @@ class BlogEntry(Row):
 
 
 class BlogEntries(Table[BlogEntry]):
-    """The entries of all blogs. A blog is pruned when its account posts, not when it reblogs.
+    """The entries of all blogs. A blog is pruned when its account writes a post, not when the account reblogs one.
 
     Only reblogs are indexed by comment, because a key with one entry takes 190 bytes. Most entries are an account's own posts, which
     `Blogs.find` finds by number.
@@ -118,9 +118,10 @@ class Blogs:
     def _own(self, account: str, comment: int) -> BlogEntry | None:
         """Return the entry of a post in the blog of its author, or None for a post of another account.
 
-        Entries are in order of time, own posts by creation. The search from the newest entry therefore stops at the first one older than
-        the post. For a new post, the common case, this takes one step. It never takes more than FEED_SIZE_MAX steps, whatever the number of
-        reblogs after the post, because pruning left each own post within FEED_SIZE_MAX of the oldest entry when it was added.
+        Entries are in order of time: the creation time for the account's own posts. The search from the newest entry therefore stops at the
+        first one older than the post. For a new post, the common case, this takes one step. It never takes more than FEED_SIZE_MAX steps,
+        whatever the number of reblogs after the post, because pruning left each own post within FEED_SIZE_MAX of the oldest entry when it
+        was added.
         """
         post, span = self._comments.get(comment), self.spans.by_account.get(account)
         if post is None or post.author != account or span is None:

@@ -15,7 +15,7 @@ GUESTS_MAX = 2000
 def followers(state: State, account: str, start: str, what: int) -> Iterator[Follow]:
     """Yield the relations of other accounts to an account, ordered by follower name, from `start` on.
 
-    Only relations with at least one bit of `what` are included; 0 includes all, even ended ones.
+    Only relations with at least one bit of `what` are included. If `what` is 0, all relations are included, even ended ones.
     """
     for row in FOLLOW.of(state).follows.by_following.starting(account, start):
         if row.following != account:
@@ -27,7 +27,7 @@ def followers(state: State, account: str, start: str, what: int) -> Iterator[Fol
 def followed(state: State, account: str, start: str, what: int) -> Iterator[Follow]:
     """Yield the relations of an account to other accounts, ordered by the followed account's name, from `start` on.
 
-    Only relations with at least one bit of `what` are included; 0 includes all, even ended ones.
+    Only relations with at least one bit of `what` are included. If `what` is 0, all relations are included, even ended ones.
     """
     for row in FOLLOW.of(state).follows.by_follower.starting(account, start):
         if row.follower != account:
