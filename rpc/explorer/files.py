@@ -11,6 +11,7 @@ ROOT = Path(__file__).parent / "web"
 PREFIX = "/explorer/"  # path prefix of all files except the HTML page
 INDEX = "index.html"
 MODULES = PREFIX + "app/"
+PICTURES = PREFIX + "pictures/"  # of the sample content, which front ends on other origins show
 FIRST, MAIN = MODULES + "calls.js", MODULES + "main.js"
 JOINED = PREFIX + "app.js"
 SHEETS = (PREFIX + "style/base.css", PREFIX + "style/parts.css")  # used by every page

@@ -1,4 +1,4 @@
-"""Commands of `coind dev`, one for each method of dev_api except the subscriptions, which need a WebSocket."""
+"""Commands of `coind dev`: `sample`, and one for each method of dev_api except the subscriptions, which need a WebSocket."""
 
 import json
 from collections.abc import Callable
@@ -255,6 +255,18 @@ def keys(*, options: RemoteOptions = RemoteOptions()) -> int:
     """List the accounts with known keys, and the keys."""
     columns = ["account", "role", "private key", "public key"]
     return call_and_print(options, "list_keys", {}, lambda result: write_table(columns, key_rows(result)))
+
+
+@dev.command(name="sample", group=HOLDINGS)
+def sample(*, options: RemoteOptions = RemoteOptions()) -> int:
+    """Write a small town to the chain: accounts, posts, communities, orders and more."""
+    from node.cli.dev.sample import write_sample  # the other commands don't need its imports
+
+    def work(remote: Remote) -> None:
+        result = write_sample(remote)
+        write_json(result) if options.json else show_pairs(result)
+
+    return call_node(options, work)
 
 
 # ------------------------------------------------------------------ transactions
