@@ -24,9 +24,9 @@ class Plugin(Struct, Generic[Data], frozen=True):
     first. No plugin requires another one.
 
     `parts(state, data)` returns the snapshot parts by attribute. A name with a slash belongs to another plugin that has the same data when
-    enabled. `unsaved` are the attributes that a snapshot omits: values computed from the others, values that last for one operation or
-    block, and values set by the installation. `on_restored(data)` is called after the parts are restored, and after the chain has returned
-    to a savepoint in memory.
+    enabled. `unsaved` are the attributes that a snapshot omits: values that are computed from other attributes, values that last for one
+    operation or block, and values set by the installation. `on_restored(data)` is called after the parts are restored, and after the chain
+    has returned to a savepoint in memory.
 
     `warm_up_reads(state, data)` returns incremental reads, which a node makes after its start so that the first client needn't wait.
     """

@@ -57,7 +57,7 @@ def account_reputations(state: State, reputations: Reputations, start: str, limi
 def take_back(state: State, reputations: Reputations, operation: Vote) -> None:
     """Undo the effect of an existing vote before the vote changes, if the voter's reputation allows that effect.
 
-    As on the reference, this depends on the current reputations, not on those at the time of the vote. If the voter's reputation has since
+    As on the reference, the current reputations decide, not the reputations at the time of the vote. If the voter's reputation has since
     fallen below zero, or a downvoter's to the author's or less, the effect becomes permanent.
     """
     author = reputations.by_account.get(operation.author)

@@ -100,7 +100,7 @@ def from_spec(spec: ChainSpec) -> dict[str, Any]:
 def is_included(spec: ChainSpec, key: str) -> bool:
     """Whether the result of get_config has this key.
 
-    The block limit is included only if the chain has one, SMT constants only with SMTs.
+    The block limit is included only if the chain has a block limit, and SMT constants only if the chain has SMTs.
     """
     if key == "TESTNET_BLOCK_LIMIT":
         return spec.block_limit > 0

@@ -38,8 +38,8 @@ BRAND_WORD = re.compile(r"(?<![A-Za-z])(?:coin|COIN|Coin)")
 class BuildConstants(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The constants that differ between the reference's main and test builds.
 
-    Times and durations are in seconds, amounts in the smallest unit. Names are those of the reference pages; switches and numbers
-    without a name there have no `COIN_` prefix.
+    Times and durations are in seconds, amounts in the smallest unit. Names are those of the reference pages. Switches and numbers that have
+    no name in these pages have no `COIN_` prefix.
     """
 
     COIN_BLOCKCHAIN_VERSION: Annotated[
@@ -266,8 +266,8 @@ class Genesis(Struct, frozen=True, kw_only=True):
     def shares(self, vesting: int) -> int:
         """Return the VESTS for powered-up COIN at genesis, both in satoshis, before the split of HF 1.
 
-        The split (× 1,000,000) makes `vests_per_coin` VESTS of 1.000 COIN. Without powered-up COIN at genesis the fund is empty. Its price
-        is then 1.000000 VESTS.
+        The split multiplies VESTS by 1,000,000, after which 1.000 COIN is worth `vests_per_coin` VESTS. Without powered-up COIN at genesis
+        the vesting fund is empty, and 1.000 COIN is worth 1.000000 VESTS.
         """
         return vesting * self.vests_per_coin * constants.VESTS_PER_COIN_SATOSHI // constants.VESTING_SPLIT
 
@@ -374,7 +374,8 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     def witness_vesting(self) -> int:
         """Powered-up COIN that the first witness has at genesis, in satoshis, a whole number of COIN.
 
-        It gives VESTS the price of the spec. An empty fund has another one.
+        With this COIN in the vesting fund, VESTS have the price that the spec declares (`vests_per_coin`). An empty fund would have the
+        reference's price.
         """
         if self.genesis.vests_per_coin == 1:
             return 0

@@ -66,8 +66,8 @@ SIGNATURE = Hash(SIGNATURE_BYTES)
 class SignedTransaction(Struct, eq=False, gc=False):
     """A transaction with its signatures.
 
-    The other fields are derived from those on the wire. `Wire.seal` computes the packed body, the id (20 bytes) and the packed size. The
-    merkle leaf (`leaf_of`) and the signing keys are computed on first use. Keys can also be prefetched.
+    The fields after the signatures are derived from the fields on the wire. `Wire.seal` computes the packed body, the id (20 bytes) and the
+    packed size. The merkle leaf (`leaf_of`) and the signing keys are computed on first use. Keys can also be prefetched.
     """
 
     ref_block_num: UInt16 = 0
@@ -160,8 +160,8 @@ class BlockHeader(Struct):
 class SignedBlock(Struct, eq=False, gc=False):
     """A block with its signature and transactions.
 
-    The other fields are derived from those on the wire. `Wire.seal_block` sets the number, id, header digest and packed size. `signer` is
-    the signing key, if known. `packed` contains the bytes from which the block was read, if they are canonical.
+    The fields that are not on the wire are derived from the others. `Wire.seal_block` sets the number, id, header digest and packed size.
+    `signer` is the signing key, if known. `packed` contains the bytes from which the block was read, if they are canonical.
     """
 
     previous: Hash160 = ZERO_ID

@@ -33,7 +33,7 @@ class DueIndex(Generic[RowT]):
     """Index by a time field, for queries that only need the earliest rows.
 
     Many rows have the same time, for example all transactions that expire in the same second. Only the distinct times are kept sorted.
-    Inserting or removing a row is therefore mostly one look-up, where an ordered index searches and compares tuples.
+    Inserting or removing a row is therefore mostly a single look-up, while an ordered index has to search and compare tuples.
     """
 
     def __init__(self, declared: Due) -> None:

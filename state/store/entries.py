@@ -10,8 +10,8 @@ from state.store.keys import Entry
 class Entries(SortedList):  # type: ignore[misc]  # sortedcontainers has no types
     """A SortedList of entries, all of which are different.
 
-    Entries ordered by time (expirations, due payouts) are mostly added at the end and removed at the front. There, one comparison replaces
-    two binary searches, and the common path of both methods makes no further call.
+    Entries ordered by time (expirations, due payouts) are mostly added at the end and removed at the front. At both ends, one comparison
+    replaces two binary searches. In this common case, adding and removing call no further function.
     """
 
     def add(self, value: Entry) -> None:

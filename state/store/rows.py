@@ -36,7 +36,7 @@ def more_shared(row_id: int) -> int:
 
 @lru_cache(1 << 14)
 def shared(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return one shared object for all equal tuples, because many rows have the same one.
+    """Return one shared object for all equal tuples, because many rows contain equal tuples.
 
     A tuple of three takes 64 bytes, plus its texts.
     """

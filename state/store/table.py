@@ -36,7 +36,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
             by_name = Unique("name")
             by_votes = Ordered("-votes", "name")
 
-    Only `insert`, `modify` and `remove` write. If one of them raises an exception, nothing has changed. Source of the rules:
+    Only `insert`, `modify` and `remove` write. If one of these methods raises an exception, nothing has changed. Source of the rules:
     state-objects.md §1.5. Iteration is by id. After an insertion or removal its next step raises RuntimeError; modifying rows is allowed.
     The rules of the chain bound the size of a table.
     """

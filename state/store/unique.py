@@ -84,7 +84,8 @@ def lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[
 def maker(size: int) -> Callable[[Callable[[Any], Any]], Callable[..., Any]]:
     """Return a function that converts a look-up by a tuple into a look-up by `size` arguments.
 
-    The function is compiled for this number of arguments, because one with variable arguments takes longer (0.2 to 1.2 % of a replay).
+    The function is compiled for this number of arguments, because a function with a variable number of arguments takes longer (0.2 to 1.2 %
+    of a replay).
     """
     names = ", ".join([f"part_{n}" for n in range(size)])
     made: Callable[[Callable[[Any], Any]], Callable[..., Any]] = eval(f"lambda found: lambda {names}, /: found(({names}))")

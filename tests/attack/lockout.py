@@ -1,7 +1,8 @@
 """Runs all denial-of-service attacks at the same time, while an ordinary client requests /health and the node produces blocks.
 
-The attackers run in separate processes with several addresses. The test measures the client's waiting times, from its own address and from
-one that it shares with an attacker, and the delay of each block after its slot. The results are valid only on an otherwise idle machine.
+The attackers run in separate processes with several addresses. The test measures the delay of each block after its slot, and how long the
+client waits, first from its own address, then from an address that it shares with an attacker. The results are valid only on an otherwise
+idle machine.
 """
 
 import contextlib

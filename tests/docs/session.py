@@ -1,7 +1,7 @@
 """Runs a page of docs/ verbatim in a new folder that looks like a checkout, on free ports.
 
 `coind` in that folder is the installed wheel of this checkout, since users may have nothing else. The page's ports are replaced by free
-ones in commands and files, and restored in output. A command without a port gets the free one as well.
+ones in commands and files, and restored in output. A command that names no port also gets a free port.
 """
 
 import contextlib

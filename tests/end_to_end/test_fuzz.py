@@ -1,4 +1,5 @@
-"""Damaged requests, transactions and blocks. Each gets a well-formed response, and a refused one changes nothing.
+"""Damaged requests, transactions and blocks. The node must answer each of them with a well-formed response, and a refused request must
+change nothing.
 
 `FUZZ=10000 bin/test tests/end_to_end/test_fuzz.py` runs 10,000 cases instead of 1,200.
 """

@@ -100,8 +100,8 @@ class SimulatedFile:
 class SimulatedDisk:
     """A simulated disk. Paths are plain keys: a folder is a set of names, and a file needs no parent folders above its own.
 
-    `writes` and `syncs` count those operations, `operations` all operations that change the disk. `during_sync` is called during each file
-    sync, to simulate other tasks. The sync covers only earlier writes.
+    `writes` and `syncs` count writes and syncs, and `operations` counts all operations that change the disk. `during_sync` is called during
+    each file sync, to simulate other tasks. The sync covers only earlier writes.
     """
 
     def __init__(self, seed: int) -> None:
@@ -221,7 +221,8 @@ class SimulatedDisk:
         return after
 
     def fail_after(self, operations: int, error: int = errno.ENOSPC, *, is_once: bool = False) -> None:
-        """After `operations` more changing operations, make each one fail with `error`, or only the first if `is_once`.
+        """Let the next `operations` changing operations succeed. Then make each further one fail with `error`, or only the first if
+        `is_once`.
 
         A negative count ends the failures.
         """

@@ -174,7 +174,8 @@ def order_bytes(operation: LimitOrderCreate | LimitOrderCreate2) -> int:
 
 
 def followed_time(operation: CustomJson | CustomBinary) -> tuple[int, int]:
-    """Return the additional usage of a custom operation: the number of new accounts (0), and the time beyond its fixed one.
+    """Return the additional usage of a custom operation: the number of new accounts (0), and the time in addition to the operation's fixed
+    time.
 
     Only operations with the id `follow` take additional time.
     """

@@ -37,7 +37,7 @@ Creation = AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount
 
 
 def install(state: State) -> Social:
-    """Create the plugin's tables and register its listeners, including those for changes of relations if the plugin `follow` is enabled."""
+    """Create the plugin's tables and register its listeners. If the plugin `follow` is enabled, listen to changes of relations as well."""
     kept = Social(state)
     on = state.listeners.on_operation
     on(bound(on_creation, kept), AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)

@@ -48,11 +48,11 @@ def discussions(
 ) -> list[TagEntry]:
     """Return the entries of a tag ("" for all comments) in one of ORDERS.
 
-    If `parent` is 0, these are the entries of root posts, otherwise those of replies to `parent`.
+    If `parent` is 0, only entries of root posts are returned, otherwise only entries of replies to `parent`.
 
-    The list starts at the entry of the comment `start`, if that has the tag. `since` is the earliest time of payout in the order `cashout`.
-    Comments with one of the `hidden` tags are excluded. The list can be shorter than `limit` even if more entries match: it reads only
-    SCANNED_PER_FOUND * `limit` entries, as on the reference.
+    The list starts at the entry of the comment `start`, if that comment has the tag. `since` is the earliest time of payout in the order
+    `cashout`. Comments with one of the `hidden` tags are excluded. The list can be shorter than `limit` even if more entries match: it
+    reads only SCANNED_PER_FOUND * `limit` entries, as on the reference.
     """
     entries = walk(state, ORDERS[order], tag, order_group(order, parent), start, since)
     found: list[TagEntry] = []
@@ -85,7 +85,7 @@ def order_group(order: str, parent: int) -> tuple[int | bool, ...]:
 
 
 def walk(state: State, order: TagSort, tag: str, group: tuple[int | bool, ...], start: int | None, since: int) -> Iterator[TagEntry]:
-    """Yield the entries of a tag and group in a sort order. Start at the entry of the comment `start`, if that has one.
+    """Yield the entries of a tag and group in a sort order. Start at the entry of the comment `start`, if that comment has an entry.
 
     The key of an index consists of tag, group, sort values and number of the entry. A list is therefore a range of the index, from the key
     of the first entry, or from the start of the group, to the end of the group.

@@ -75,7 +75,7 @@ def on_comment(state: State, kept: Tags, operation: Comment) -> None:
 
 
 def on_vote(state: State, kept: Tags, operation: Vote) -> None:
-    """Update the entries of a comment after a vote, and those of its ancestors if the vote can change them.
+    """Update the entries of a comment after a vote. If the vote can change its ancestors' entries, update these as well.
 
     The reference updates all ancestors on every vote. The entries of ancestors are normally up to date already. There are two exceptions:
     stale discussions, and the time before hardfork 17, when a vote moves the payout of the whole discussion.

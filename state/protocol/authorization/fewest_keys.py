@@ -12,8 +12,8 @@ from state.protocol.work import TooMuchWork
 def fewest_keys(needed: Needed, available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS) -> list[bytes]:
     """Return a minimal set of keys that suffices, in the order of their bytes, preferably of the lowest role.
 
-    If no set of keys suffices, return those available keys that are required; the chain then reports which authority is missing. Raises
-    ChainError for roles that can't be mixed, and UnknownKey for an unknown account.
+    If the available keys don't suffice, return the available keys that are required, so that the chain reports which authority is missing.
+    Raises ChainError for roles that can't be mixed, and UnknownKey for an unknown account.
     """
     available = frozenset(available)
     chosen = required_signatures(needed, (), available, lookups, limits)

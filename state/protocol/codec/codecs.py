@@ -25,8 +25,8 @@ class ChainCodecs:
     """The codec functions of one chain for declared types. The parameter `of` is a kind or a declared class.
 
     Unpackers of `canonical` codecs accept only bytes that packing would produce, and raise NotCanonical for others. `class_dumper(codecs,
-    cls, legacy)` creates the function that writes a declared class as JSON. The RPC service passes a different one, because its records
-    declare more about their fields than operations do.
+    cls, legacy)` creates the function that writes a declared class as JSON. The RPC service passes its own `class_dumper`, because its
+    records declare more about their fields than operations do.
     """
 
     def __init__(self, spec: ChainSpec, *, canonical: bool = False, class_dumper: ClassDumper = struct_dumper) -> None:

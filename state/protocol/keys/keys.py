@@ -118,8 +118,8 @@ def wif_from_secret(secret: bytes) -> str:
 def secret_from_wif(text: str) -> bytes:
     """Parse a secret in wallet import format, as leniently as the reference.
 
-    Any version byte is accepted. The secret can have any length, and is truncated or zero-filled to 32 bytes. The checksum can be that of
-    one or of two rounds of SHA-256.
+    Any version byte is accepted. The secret can have any length, and is truncated or zero-filled to 32 bytes. The checksum can be computed
+    with one or with two rounds of SHA-256.
     """
     try:
         data = bytes_from_base58(text)
@@ -180,7 +180,7 @@ def ripemd160(data: bytes) -> bytes:
 def ripemd160_start() -> Any:
     """Return an empty RIPEMD-160 hash to copy.
 
-    This is OpenSSL's implementation if it works, and otherwise a portable one. Some builds of OpenSSL list the algorithm but fail.
+    The implementation is OpenSSL's if that works, otherwise a portable one. Some builds of OpenSSL list the algorithm but fail.
     """
     try:
         return hashlib.new("ripemd160")

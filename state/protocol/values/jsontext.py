@@ -76,7 +76,8 @@ def read(text: str | bytes, *, count_brackets: bool = True) -> Any:
 
 
 def is_whole(text: str) -> bool:
-    """Return whether a text consists of exactly one value. It doesn't if it is empty or continues after the value.
+    """Return whether a text consists of exactly one value. The result is False for an empty text, and for a text that continues after the
+    value.
 
     Raises the reader's ChainError for an error within the value.
     """

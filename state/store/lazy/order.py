@@ -5,9 +5,9 @@ sorted would cost a search per change. Instead, a change adds an id to a set (ab
 ids only.
 
 A read has two ways to apply the changes. Moving a single entry takes two binary searches, which is best for few changes. Merging all
-changed entries with the others touches every entry once, which is best for many. `bench/store.py` measures both: they cost the same when
-about one entry in eight has changed (REBUILD_SHARE). An incremental read (state/store/lazy/incremental.py) always moves single entries, and
-can be interrupted after each.
+changed entries with the unchanged ones touches every entry once, which is best for many changes. `bench/store.py` measures both: they cost
+the same when about one entry in eight has changed (REBUILD_SHARE). An incremental read (state/store/lazy/incremental.py) always moves
+single entries, and can be interrupted after each.
 
 Undo needs no extra code: it marks the id as changed, like any other write.
 """
@@ -35,9 +35,9 @@ class LazyOrder:
     `entry_of(id)` returns the current entry of an item, or None if the item is gone or excluded. An entry is a tuple that differs from the
     entries of all other items; usually the id comes last. `ids` are the initial items.
 
-    A writer adds the id of each changed item to `dirty`. An id too many is harmless; a missing one leaves the item at its old position. The
-    set stays the same object, so writers can keep a reference. The size of the set is bounded by the number of items; see `forget` for
-    removed items.
+    A writer adds the id of each changed item to `dirty`. An unnecessary id is harmless, but a missing id leaves the item at its old
+    position. The set stays the same object, so writers can keep a reference. The size of the set is bounded by the number of items; see
+    `forget` for removed items.
     """
 
     __slots__ = ("_entries", "_entry_of", "_order", "_read_mode", "dirty")

@@ -1,5 +1,5 @@
-"""How a command identifies the chain of a node: a known chain, an unknown one, one that differs from the expected chain, and a node without
-a valid reply.
+"""How a command identifies the chain of a node: a known chain, an unknown chain, a chain that differs from the expected one, and a node
+without a valid reply.
 """
 
 import json

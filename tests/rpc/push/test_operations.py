@@ -1,5 +1,5 @@
-"""Collected operations: those of the applied block, collected before any other listener runs. Operations of pending or tentatively applied
-transactions are not collected.
+"""The collected operations are those of the applied block, and are collected before any other listener runs. Operations of pending or
+tentatively applied transactions are not collected.
 """
 
 import pytest

@@ -1,5 +1,5 @@
-"""A large block encoded in chunks has the same JSON as one encoded at once. Only one block is encoded at a time, and the latest ones are
-cached.
+"""A large block encoded in chunks has the same JSON as one encoded at once. Only one block is encoded at a time, and the latest encoded
+blocks are cached.
 """
 
 import json

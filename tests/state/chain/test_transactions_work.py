@@ -125,8 +125,8 @@ def test_posts_cost_by_the_number_of_followers() -> None:
 
 
 def test_first_reblog_of_a_transaction_can_exceed_the_limit() -> None:
-    """The first reblog of a transaction reaches all followers, even beyond the work limit; the second is refused. A limit of 40 units
-    replaces the real one, which would need thousands of followers.
+    """The first reblog of a transaction reaches all followers, even beyond the work limit. A second reblog in the same transaction is
+    refused. A limit of 40 units replaces the real limit, which would need thousands of followers.
     """
     chain = stars(3 * FOLLOWERS_AT_ONCE)
     chain.push_transaction(transaction(chain, reblog("one")), UNSIGNED, 40)

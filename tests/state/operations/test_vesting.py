@@ -324,8 +324,8 @@ def test_an_emptied_account_stops(chain: Chain) -> None:
 
 
 def test_after_a_long_gap_a_lone_account_is_paid_once_and_two_catch_up(chain: Chain) -> None:
-    """The step finds the next due account before it updates the current one. So a lone account is paid once, while two accounts are paid in
-    turn until they have caught up.
+    """The block step finds the next due account before it reschedules the current account. A lone due account is therefore paid once, while
+    two due accounts are paid in turn until they have caught up.
     """
     state = chain.state
     alice, bob = state.account("alice"), state.account("bob")

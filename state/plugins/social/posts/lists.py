@@ -69,7 +69,7 @@ def scope_of(kept: Social, tag: str, observer: str) -> Scope:
 
 
 def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int, start: Comment | None) -> list[int]:
-    """Return the ids of the posts of a scope in a sort order. If `start` is given, return those after that post.
+    """Return the ids of the posts of a scope in a sort order. If `start` is given, return only the posts after it.
 
     The lists of several scopes are merged lazily. The first page of a community starts with its pinned posts, which don't count towards the
     limit.
@@ -126,7 +126,7 @@ def from_place(entries: Sequence[Entry], place: int, end: int | None = None) -> 
 
 
 def by_payout(entries: Sequence[Entry], worth: Worth, start: Entry | None) -> Iterator[Entry]:
-    """Convert a list ordered by earnings to one ordered by payout, and yield its entries after `start`.
+    """Convert a list ordered by earnings to a list ordered by payout, and yield its entries after `start`.
 
     Lists are sorted by earnings, in rshares, since payouts change with the fund in every block. A payout grows with the earnings, but is
     rounded, and posts with equal payouts are ordered by id. The list is therefore read in ranges of equal payout. Each range is found by
@@ -153,7 +153,8 @@ def by_payout(entries: Sequence[Entry], worth: Worth, start: Entry | None) -> It
 def same_payout(entries: Sequence[Entry], place: int, end: int) -> Iterable[Entry]:
     """Return the entries between two positions, which have the same payout, ordered by id.
 
-    Entries without earnings are already sorted by id, and make up most of the entries without a payout. Only the others are sorted here.
+    Entries without earnings are already sorted by id, and make up most of the entries without a payout. Only the entries with earnings are
+    sorted here.
     """
     unearned = bisect_left(entries, (0, -1), place, end)
     if unearned == place:
@@ -282,7 +283,8 @@ def feed(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
 def feed_entry(kept: Social, comment: Comment, followed: set[str], since: int) -> ListedPost:
     """Return a post as a feed contains it.
 
-    The time is the earliest one at which a followed account wrote or reblogged the post. The reblogs are those of followed accounts.
+    The entry's time is the earliest time at which a followed account wrote or reblogged the post. The entry contains only reblogs by
+    followed accounts.
     """
     rows = [row for row in kept.reblogs.by_post.equal(kept.posts.by_comment.find(comment.id).id) if row.account in followed]
     reblogs = [row for row in rows if row.created >= max(since, comment.created)]
