@@ -21,7 +21,7 @@ def main() -> int:
     """Load and run the command line, and return the exit status.
 
     The imports are inside the `try`: they take a quarter of a second, and Ctrl-C must not print a traceback during that time either. The
-    garbage collector is tuned before them, because with its default thresholds it takes a tenth of their time.
+    garbage collector is tuned before the imports, because with its default thresholds it takes a tenth of the import time.
     """
     open_closed_streams()
     if sys.argv[1:] in ([word] for word in VERSION_WORDS):

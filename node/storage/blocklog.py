@@ -278,8 +278,8 @@ class BlockLog:
         self._head = LogTip(len(layout), last, layout.end, SumsDigest(layout.sums))
 
     def _cut_off(self, layout: Layout, size: int, *, is_copied: bool) -> None:
-        """Cut off the bytes after the valid blocks. With `is_copied` they are copied first, since a power loss can leave several blocks
-        there.
+        """Cut off the bytes after the valid blocks. With `is_copied` these bytes are copied to a file first, since after a power loss they
+        can contain several blocks.
         """
         self.torn = size - layout.end
         what = f"{self.path}: {self.torn} bytes after block {len(layout)} were not whole, and are cut off"

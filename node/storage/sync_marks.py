@@ -20,8 +20,8 @@ Record = TypeVar("Record", bound=Struct)
 class SyncMark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The last synced block of a log.
 
-    `end` is the end of its frame in bytes, `sums` the digest of the checksums of all frames up to there (`SumsDigest`). `boot` is the id
-    of the machine's boot (`Disk.boot`). `is_closed` is set by a graceful shutdown.
+    `end` is the byte at which the block's frame ends. `sums` is the digest of the checksums of all frames up to that byte (`SumsDigest`).
+    `boot` is the id of the machine's boot (`Disk.boot`). `is_closed` is set by a graceful shutdown.
     """
 
     serial: int

@@ -1,7 +1,7 @@
 """The class tree of the chain's refusals, with the reference's codes, names and texts.
 
-Clients match the text of an error. A text is written once, in the product's spelling and with `${key}` placeholders. The chain's spelling
-and the values are inserted only for a reply (`message`). Source: rpc-api.md §1.7, §1.8.
+Clients match the text of an error. A text is written once, with coind's names of the tokens and with `${key}` placeholders. The chain's
+spelling and the values are inserted only for a reply (`message`). Source: rpc-api.md §1.7, §1.8.
 """
 
 import re

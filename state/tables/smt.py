@@ -1,4 +1,5 @@
-"""Smart media tokens: offerings, emissions, balances, and the pool of names for new tokens. Also pending automated actions.
+"""Smart media tokens: offerings, emissions, balances, and the pool of names for new tokens. The module also contains the tables of pending
+automated actions.
 
 Source: state-objects.md §9, §10.
 """

@@ -59,7 +59,7 @@ def error_texts(name: str, kind: str) -> Iterator[str]:
 
 @cache
 def asserted() -> tuple[str, ...]:
-    """Return every literal text in the tests, with gaps for inserted values."""
+    """Return every literal text in the tests, with GAP in place of inserted values."""
     found: set[str] = set()
     for source in sources("tests"):
         if source.path not in HERE:
@@ -79,7 +79,7 @@ def literal(node: ast.AST) -> str:
 
 
 def is_recorded(said: str, texts: tuple[str, ...]) -> bool:
-    """Whether a recorded text contains the refusal's text, with any values in the gaps."""
+    """Whether a recorded text contains the refusal's text, with any values in place of GAP."""
     pieces = [SPELL(piece) for piece in said.split(GAP)]
     longest = max(pieces, key=len)
     pattern = re.compile(".*".join(map(re.escape, pieces)), re.DOTALL)

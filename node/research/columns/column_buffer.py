@@ -30,8 +30,8 @@ Filled = tuple[str, list[Any]]
 
 
 class Dataset(Struct, frozen=True):
-    """The files of an export that have one name: their folder, their name without suffix, their columns, and the number of columns by which
-    they are sorted.
+    """The files that an export writes for one kind of operation, for one table, or for the blocks: their folder, their name without suffix,
+    their columns, and the number of leading columns by which they are sorted.
     """
 
     folder: str

@@ -53,7 +53,7 @@ def pay_from_fund(state: State, fund: RewardFund) -> None:
     """Decay the fund's claims, add the claims of the due comments, and pay these comments.
 
     The claims are added before the first payout, and the fund's balance is reduced after the last payout. All comments of a block are
-    therefore paid from the same balance and sum, whatever their order.
+    therefore paid from the same balance and sum, regardless of their order.
     """
     now = state.head_time
     claims = decayed(state, fund)

@@ -33,7 +33,7 @@ class BlogEntry(Row):
 
 
 class BlogEntries(Table[BlogEntry]):
-    """The entries of all blogs. A blog is pruned when its account writes a post, not when the account reblogs one.
+    """The entries of all blogs. A blog is pruned when its account writes a post, not when the account reblogs a post.
 
     Only reblogs are indexed by comment, because a key with one entry takes 190 bytes. Most entries are an account's own posts, which
     `Blogs.find` finds by number.
@@ -120,8 +120,8 @@ class Blogs:
 
         Entries are in order of time: the creation time for the account's own posts. The search from the newest entry therefore stops at the
         first one older than the post. For a new post, the common case, this takes one step. It never takes more than FEED_SIZE_MAX steps,
-        whatever the number of reblogs after the post, because pruning left each own post within FEED_SIZE_MAX of the oldest entry when it
-        was added.
+        regardless of the number of reblogs after the post, because pruning left each own post within FEED_SIZE_MAX of the oldest entry when
+        it was added.
         """
         post, span = self._comments.get(comment), self.spans.by_account.get(account)
         if post is None or post.author != account or span is None:

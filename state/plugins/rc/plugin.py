@@ -1,7 +1,7 @@
 """The plugin `rc`, resource credits: charges transactions to their payers, and refuses transactions whose payer lacks credits.
 
-All nodes count credits in the same way, but no block is refused for them. A transaction is refused only by the node that receives it from a
-client. If a block includes it, the payer is charged as far as possible. Source: block-processing.md §5.
+All nodes count credits in the same way, but no block is refused for a lack of credits. A transaction is refused only by the node that
+receives it from a client. If a block includes it, the payer is charged as far as possible. Source: block-processing.md §5.
 """
 
 import logging

@@ -246,8 +246,8 @@ class RankedPosts:
 def scopes_of(state: State, comment: Comment, post: SocialPost) -> tuple[str, ...]:
     """Return the scopes of a post: everything, its community, and its tags. The only tag of a reply is its category.
 
-    Tags with a slash are dropped. Otherwise an author could add a post to a community's lists with a tag that equals its scope. A list of
-    such a tag can't be requested anyway.
+    Tags with a slash are dropped. Otherwise an author could add a post to a community's lists by a tag that equals the community's scope. A
+    list of such a tag can't be requested anyway.
     """
     scopes = [EVERYTHING]
     if post.community:

@@ -1,4 +1,6 @@
-"""A node in a data folder has its accounts where the chain of the folder has them, whatever the options of this start are."""
+"""A node that starts in a data folder has the accounts of the spec at genesis or in blocks, as the folder's chain has them, regardless of
+its options.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Transactions of batches are parsed in advance. The replies must be the same as without this, whatever the batch contains."""
+"""Transactions of batches are parsed in advance. The replies to any batch must be the same as without prefetching."""
 
 import json
 from collections.abc import Iterator

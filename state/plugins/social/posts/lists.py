@@ -296,7 +296,8 @@ def feed_entry(kept: Social, comment: Comment, followed: set[str], since: int) -
 
 
 def discussion(state: State, kept: Social, top: Comment) -> dict[int, list[Comment]]:
-    """Return the replies to a comment and to each of its descendants, by the id of the comment replied to, breadth-first.
+    """Return the replies to a comment and to each of its descendants, in breadth-first order. The keys are the ids of the comments that are
+    replied to.
 
     The result contains at most 500 comments, and is at most 50 levels deep.
     """
