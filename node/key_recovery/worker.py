@@ -28,8 +28,8 @@ def main() -> None:
 
 
 def checksum(records: bytes, answer: bytes) -> int:
-    """Return a checksum of an answer and of the records that it answers, so that keys of another batch are never used for these
-    signatures.
+    """Return a checksum of an answer and of the records that it answers. With it, the node never uses an answer for the records of another
+    batch.
     """
     return crc32(answer, crc32(records))
 

@@ -286,7 +286,7 @@ class Processor:
         return taken
 
     async def in_turn(self, work: Callable[[], Result]) -> Result:
-        """Run a function that changes the chain, as a job. Return its result once the log is synced. Its exceptions propagate.
+        """Run a function that changes the chain, as a job. Return its result once the log is synced. The function's exceptions propagate.
 
         After the job, each `wait_for` call whose transaction is no longer pending is refused.
         """
@@ -302,7 +302,7 @@ class Processor:
         return result
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
-        """Run a read-only job in steps and return its result. Its exceptions propagate.
+        """Run a read-only job in steps and return its result. The job's exceptions propagate.
 
         Other tasks read between the steps. Other jobs wait until the last step, so the chain doesn't change.
         """

@@ -85,8 +85,8 @@ class LogRateLimit:
         return None
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether to log a record (a filter of the standard library's logging). Set `record.suppressed` to the number of lines
-        suppressed before it.
+        """Return whether to log a record (a filter of the standard library's logging). Set `record.suppressed` to the number of lines that
+        were suppressed before this one.
 
         The kind of a line from this program is its text, which is constant. The kind of a library's line is the name of its logger.
         """

@@ -1,4 +1,5 @@
-"""Custom operations interpreted by plugins. A plugin registers for an id, and is called for each operation with it.
+"""Custom operations interpreted by plugins. A plugin registers an interpreter for an id, which is called for each custom operation with
+this id.
 
 Source: wire-format.md §4.8; operations.md §12; block-processing.md §4.6.
 """

@@ -72,7 +72,7 @@ TEXT_BYTES_MAX = 10 * 1024 * 1024
 class Packed(Struct, frozen=True):
     """The packed form of a property: the reference's name of its type, and its decoder.
 
-    `empty` is the value of empty bytes. Without it they are refused (the reference continues with uninitialised memory).
+    `empty` is the value of empty bytes. Without `empty`, empty bytes are refused (the reference continues with uninitialised memory).
     """
 
     type: str

@@ -137,8 +137,8 @@ class MarketHistory:
     def _add_in_steps(self, bucket: Bucket, coin: int, other: Asset) -> None:
         """Add a trade that leads to a volume of 2^63, or to a price with a side of 0.
 
-        Raises: Refused at the step that fails. The steps before it remain in effect, and the longer buckets don't get the trade, as on the
-        reference.
+        Raises: Refused at the step that fails. As on the reference, the steps before it remain in effect, and the trade isn't added to the
+        buckets of longer periods.
         """
         amount, change = other.amount, self.buckets.modify
         change(bucket, symbol=other.symbol)

@@ -19,9 +19,10 @@ class Ordered:
     """Declaration of an `OrderedIndex`.
 
     A part is a field name (ascending), `"-field"` (descending, integers only) or a `ComputedKey`. Rows with equal parts are ordered by id.
-    With `unique` such rows are refused; then all parts are fields, and the index also finds rows by them, like `Unique`. `where=(function,
-    "field", ...)` excludes the rows for which the function of these fields is false. `lazy` is for an index that is written far more often
-    than read: changed rows are sorted in at the next read. The keys of a lazy unique index are always up to date.
+    With `unique`, rows with equal parts are refused. All parts must then be fields, and the index also finds rows by these fields, like
+    `Unique`. `where=(function, "field", ...)` excludes the rows for which the function of these fields is false. `lazy` is for an index
+    that is written far more often than read: changed rows are sorted in at the next read. The keys of a lazy unique index are always up to
+    date.
     """
 
     def __init__(self, *parts: str | ComputedKey, where: Where | None = None, unique: bool = False, lazy: bool = False) -> None:

@@ -30,7 +30,7 @@ KNOWN = (3, "224acad119208e853c2ff2f06fc74ecd2efc797e24c60a11cccfdbd3e9ae7d40")
 
 
 def test_every_row_shows_its_fields() -> None:
-    """`explorer_api.get_changes` can display every row: RECORDS names its records, OTHER_KINDS names its fields' kinds, or the list above
+    """`explorer_api.get_changes` can display every row: RECORDS names its records, OTHER_KINDS names its fields' kinds, or SHOWN_BY_TYPE
     contains it.
     """
     rows = {table.ROW for _, table in tables_of(Player(CASES / "communities").chain.state)}

@@ -1,7 +1,7 @@
 """Transactions that can't be parsed: every recorded refusal of this kind, with its exact text.
 
-The reference refuses these while it converts the request, before it checks signatures. A failed assertion then has the error code of a
-failed call. Every other error has the code of a server error.
+The reference refuses these transactions while it converts the request, before it checks signatures. A failed assertion then has the error
+code of a failed call. Every other error has the code of a server error.
 """
 
 from __future__ import annotations

@@ -199,8 +199,8 @@ class ReplicaTask:
         return ""
 
     async def _last_common(self, last: int) -> int:
-        """Return the number of the last block that both chains have, at most `last`. Two blocks with the same id have the same
-        predecessors.
+        """Return the number of the last block that both chains have, at most `last`. A bisection finds it, since two blocks with the same
+        id have the same predecessors.
         """
         same, differs, step = 0, last + 1, 1
         # Forks are usually near the head, so the search begins there.

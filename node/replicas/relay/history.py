@@ -33,8 +33,8 @@ NO_ID = "0" * 40
 class StreamNames:
     """Names of a chain's streams and subjects in the broker.
 
-    The subject `blocks` carries blocks and removals of blocks, `operations` all kinds of operations, `undone` the same removals for readers
-    of operations. The subject `head` carries the node's heartbeats, which no stream stores.
+    The subject `blocks` carries blocks and removals of blocks, `operations` all kinds of operations, and `undone` removals of blocks for
+    readers of operations. The subject `head` carries the node's heartbeats, which no stream stores.
     """
 
     def __init__(self, chain: str) -> None:

@@ -91,7 +91,8 @@ def take_miners(state: State, selected: dict[str, int]) -> None:
 
 
 def take_timeshare(state: State, selected: dict[str, int]) -> tuple[int, list[Witness]]:
-    """Fill the round up to 21 in order of virtual time. Return the new virtual time and the witnesses that finished a lap.
+    """Fill the round up to 21 in order of virtual time. Return the new virtual time and the witnesses that finished a lap of it
+    (state.effects.votes).
 
     Top witnesses that are due finish a lap as well, without taking a second slot.
     """

@@ -45,9 +45,9 @@ def interpret(state: State, kept: FollowIndex, operation: CustomJson | CustomBin
 def apply_bare(state: State, kept: FollowIndex, operation: CustomJson) -> None:
     """Apply a payload that consists of the bare fields of a follow operation, a form of the chain's first years.
 
-    This runs after the custom operation. The interpreter refuses this form, so nodes no longer accept such transactions. Old blocks contain
-    them, and in blocks the interpreter's refusals have no effect. An invalid payload is ignored. A payload that is valid both in this form
-    and in another one is applied twice, as on the reference.
+    This function runs after the custom operation. The interpreter refuses payloads of this form, so nodes no longer accept transactions
+    with them. Old blocks contain such transactions, and in blocks the interpreter's refusals have no effect. An invalid payload is ignored.
+    A payload that is valid both in this form and in another one is applied twice, as on the reference.
     """
     if operation.id != CUSTOM_ID:
         return
@@ -144,7 +144,7 @@ def spread(state: State, kept: FollowIndex, operation: Comment) -> None:
 def counted_followers(state: State, kept: FollowIndex, account: str, units: int) -> Iterator[str]:
     """Yield the followers of an account's blog, and count the work for their feeds: `units` per FOLLOWERS_AT_ONCE followers.
 
-    For the first post of a transaction, the work limit is raised by as much as the followers need, since a client couldn't split it.
+    For the first post of a transaction, the work limit is raised by as much as the followers need, since a client can't split a post.
     """
     followers = [row.follower for row in map(kept.follows.find, kept.relations.get(account)) if row.what & BLOG]
     state.work.allow(-(-len(followers) // FOLLOWERS_AT_ONCE) * units, FEEDS)

@@ -1,6 +1,7 @@
 """Usage of the five resources by a transaction, in counts of their units.
 
-Sizes and times are part of the rules, and `rc_api` returns them under these names. Source: block-processing.md §5.3; rpc-api.md §5.3.
+The sizes and times in this module are part of the rules, and `rc_api` returns them under the names that they have here. Source:
+block-processing.md §5.3; rpc-api.md §5.3.
 """
 
 from collections.abc import Callable
