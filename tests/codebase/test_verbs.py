@@ -1,10 +1,11 @@
-"""Each method of dev_api has a `coind dev` command and a method in the test suites' chain classes."""
+"""Each method of dev_api has a `coind dev` command and a method in the test suites' chain classes, of Python and of JavaScript."""
 
 import re
 
 import pytest
 
 import rpc.api  # noqa: F401 - fills METHODS
+from node.client.dev_api import DevApi
 from rpc.declare.method import METHODS
 from tests.conftest import ROOT
 
@@ -20,9 +21,19 @@ VERBS = {name.removeprefix("dev_api.") for name, method in METHODS.items() if me
     [
         ("node/cli/dev/app.py", r'call_(?:and_print|with_amount)\(options, "(\w+)"|remote\.call\("dev_api\.(\w+)"', COMMANDS_WITHOUT),
         ("node/client/dev_api.py", r'self\.call\("dev_api\.(\w+)"', CHAINS_WITHOUT),
+        ("bin/package/npm/chain.js", r"this\.call\('dev_api\.(\w+)'", {}),
     ],
 )
 def test_every_dev_api_method_has_a_verb(path: str, called: str, without: dict[str, str]) -> None:
     text = (ROOT / path).read_text(encoding="utf-8")
     found = {name for match in re.finditer(called, text) for name in match.groups() if name}
     assert found == VERBS - without.keys()
+
+
+def test_javascript_has_the_same_verbs_as_python() -> None:
+    python = {name for name in vars(DevApi) if not name.startswith("_")} - {"accounts"}
+    folder = ROOT / "bin" / "package" / "npm"
+    typed = (folder / "index.d.ts").read_text(encoding="utf-8").partition("class Chain ")[2].partition("\n}\n")[0]
+    for text, method in (((folder / "chain.js").read_text(encoding="utf-8"), r"^  async (\w+)\("), (typed, r"^  (\w+)(?:<.*>)?\(.*: Promise")):
+        found = {re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name) for name in re.findall(method, text, re.MULTILINE)}
+        assert found == python | {"connect", "refused"}
