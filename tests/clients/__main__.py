@@ -1,16 +1,12 @@
 """Runs real clients against real nodes: `bin/test clients [NAME]... [--source NAME=DIR]...`.
 
 A name is that of a client, whose sessions run and whose steps are counted; `suite:NAME`, a library's own test suite; or `suites`, all of
-those. Each client and each suite has a separate environment, which is rebuilt when its pinned versions change, and a new node. A client can
-also have a test suite that starts a node itself, as in a user's project.
+those. Each client and each suite has a separate environment, which is rebuilt when its pinned versions change, and a new node.
 """
 
 import argparse
 import itertools
-import os
-import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +16,7 @@ from msgspec import Struct
 from tests.clients.suites import run
 from tests.clients.suites.declaration import suites
 from tests.conftest import ROOT
-from tests.helpers.sessions import SESSION_SECONDS_MAX, SetupError, make_once, python_with, report, running_node, say, steps, totals
+from tests.helpers.sessions import SetupError, make_once, python_with, report, running_node, say, steps, totals
 
 HERE = ROOT / "tests" / "clients"
 ENVIRONMENTS = ROOT / ".venv-clients"
@@ -42,11 +38,6 @@ class Client(Struct, frozen=True):
     def is_javascript(self) -> bool:
         """Whether the client needs Node.js."""
         return (self.folder / "package.json").exists()
-
-    @property
-    def suite(self) -> Path:
-        """The path of the client's test suite, which may not exist."""
-        return self.folder / "suite.js"
 
 
 CLIENTS = (
@@ -89,9 +80,6 @@ def results(client: Client) -> Iterator[str]:
                 yield from steps([*command, url, chain])
         except SetupError as error:
             yield report(f"fail {client.name} on {chain}: {error}")
-    if client.suite.exists() and not missing:
-        say(f"\n== the suite of {client.name}")
-        yield from tests_of(client.suite)
 
 
 # ------------------------------------------------------------------ environments
@@ -105,20 +93,6 @@ def environment(client: Client) -> list[str]:
     install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(client.folder)]
     make_once(client.name, client.folder / "package-lock.json", client.folder / "node_modules", [install])
     return ["node", str(client.folder / "session.js")]
-
-
-def tests_of(suite: Path) -> Iterator[str]:
-    """Run a Node.js test suite and yield the result of each test."""
-    environment = os.environ | {"COIND": str(ROOT / "bin" / "coind")}
-    command = ["node", "--test", "--test-reporter=tap", str(suite)]
-    ran = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environment, timeout=SESSION_SECONDS_MAX
-    )
-    found = re.findall(r"^ *(not ok|ok) \d+ - (.*)$", ran.stdout, re.MULTILINE)
-    for result, name in found:
-        yield report(f"{'pass' if result == 'ok' else 'fail'} {name}")
-    if ran.returncode and not any(result == "not ok" for result, _ in found):
-        yield report(f"fail the suite ended with status {ran.returncode}: {ran.stderr.strip()[-500:]}")
 
 
 if __name__ == "__main__":

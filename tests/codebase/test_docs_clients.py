@@ -45,9 +45,3 @@ def test_versions_match_the_pinned_ones(client: Client) -> None:
     (version,) = re.findall(rf"\| \[{re.escape(client.name)}\]\(#{re.escape(client.name)}\) \(\w+\) \| ([\d.]+) \|", PAGE)
     pins = client.folder / ("package.json" if client.is_javascript else "requirements.txt")
     assert re.search(rf"\b{version}\b", pins.read_text(encoding="utf-8"))
-
-
-def test_suite_on_the_page_matches_the_real_one() -> None:
-    page = (ROOT / "docs" / "test-suites.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^```js wallet.test.js\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    assert shown in (ROOT / "tests" / "clients" / "dsteem" / "suite.js").read_text(encoding="utf-8")

@@ -33,7 +33,8 @@ def test_every_dev_api_method_has_a_verb(path: str, called: str, without: dict[s
 def test_javascript_has_the_same_verbs_as_python() -> None:
     python = {name for name in vars(DevApi) if not name.startswith("_")} - {"accounts"}
     folder = ROOT / "bin" / "package" / "npm"
+    untyped = (folder / "chain.js").read_text(encoding="utf-8")
     typed = (folder / "index.d.ts").read_text(encoding="utf-8").partition("class Chain ")[2].partition("\n}\n")[0]
-    for text, method in (((folder / "chain.js").read_text(encoding="utf-8"), r"^  async (\w+)\("), (typed, r"^  (\w+)(?:<.*>)?\(.*: Promise")):
+    for text, method in ((untyped, r"^  async (\w+)\("), (typed, r"^  (\w+)(?:<.*>)?\(.*: Promise")):
         found = {re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name) for name in re.findall(method, text, re.MULTILINE)}
         assert found == python | {"connect", "refused"}

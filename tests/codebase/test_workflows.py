@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 FOLDER = ROOT / ".github"
 NAMES = ("ci", "nightly", "release")
 # Commands of the runner's operating system.
-FOREIGN = {"gh", "pipx", "sudo"}
+FOREIGN = {"gh", "pipx", "rm", "sudo"}
 MATRIX = "${{ matrix.run }}"
 # Write permissions for publishing the site, attesting the origin of a release, and creating it.
 RIGHTS = {"ci": {"pages", "id-token"}, "nightly": set(), "release": {"contents", "id-token", "attestations"}}

@@ -21,6 +21,7 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+from bin.npm import SOURCE
 from tests.conftest import ROOT
 from tests.docs.reader import Block, Stop, agrees, logical_lines
 from tests.helpers.warm import Warm
@@ -57,6 +58,11 @@ exec "{python}" "$@"
 # Use the environment in which coind is installed, not that of this checkout.
 PYTEST = """#!/bin/sh
 exec "{python}" -m pytest "$@"
+"""
+
+# "Install" the npm package of this checkout, without npm.
+NPM = """#!/bin/sh
+mkdir -p node_modules && ln -sfn "{source}" node_modules/coind
 """
 
 
@@ -307,9 +313,9 @@ def environment() -> dict[str, str]:
 def lay_out(folder: Path, port: int, warm: Warm) -> None:
     """Make a folder look like a checkout after its setup."""
     (folder / "bin").mkdir(parents=True)
-    for name, text in (("coind", LAUNCHER), ("python", PYTHON), ("pytest", PYTEST)):
+    for name, text in (("coind", LAUNCHER), ("python", PYTHON), ("pytest", PYTEST), ("npm", NPM)):
         launcher = folder / "bin" / name
-        launcher.write_text(text.format(port=port, python=warm.python, warm=shlex.join(warm.words)), encoding="utf-8")
+        launcher.write_text(text.format(port=port, python=warm.python, warm=shlex.join(warm.words), source=SOURCE), encoding="utf-8")
         launcher.chmod(0o755)
     for name in LINKS:
         (folder / name).symlink_to(ROOT / name)

@@ -1,1 +1,0 @@
-export {coinChain} from './hooks.js'

@@ -1,0 +1,1 @@
+export {coinChain} from './hooks'
