@@ -71,7 +71,7 @@ def quiet_collector() -> Iterator[None]:
 
 
 def best(call: Callable[[Any], object], arguments: list[Any], reset: Callable[[], object] | None = None) -> float:
-    """Return the microseconds per call. Each of ROUNDS rounds calls it with every argument, and the best round counts.
+    """Return the microseconds per call. Each of ROUNDS rounds calls `call` with every argument, and the best round counts.
 
     `reset` runs after each round and isn't measured.
     """

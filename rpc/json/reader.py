@@ -81,7 +81,7 @@ def size_max(is_local: bool) -> int:
 
 
 def values_size(body: bytes) -> int:
-    """Estimate the memory of a body's decoded values, in bytes. Even the worst bodies need only a little more than this.
+    """Estimate the memory of a body's decoded values, in bytes. Even the worst bodies need only a little more than the estimate.
 
     In a string with a character beyond the basic multilingual plane, every character takes four bytes.
     """

@@ -186,7 +186,7 @@ def require_header(state: State, block: SignedBlock, skip_flags: int) -> Witness
 def process_header_extensions(state: State, block: SignedBlock, witness: Witness) -> None:
     """Store the version report and the hardfork vote of the witness.
 
-    For automated actions in the header, this only checks whether blocks may contain any. Steps 36 and 37 apply them.
+    For automated actions in the header, this function only checks whether blocks may contain any. Steps 36 and 37 apply them.
     """
     for extension in block.extensions:
         tag, value = split_tag(extension)

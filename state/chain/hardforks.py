@@ -36,7 +36,7 @@ CLOSED = Authority(weight_threshold=1)
 def genesis_hardforks(state: State, block: SignedBlock) -> None:
     """In block 1 only: apply all hardforks up to the first whose time is after the block's.
 
-    A chain that begins after a hardfork therefore has its rules from the start.
+    A chain that begins after a hardfork therefore has that hardfork's rules from the start.
     """
     if block.number != 1:
         return
@@ -79,7 +79,7 @@ def process_hardforks(state: State, block: SignedBlock) -> None:
 
 
 def set_hardfork(state: State, number: int, apply_now: bool) -> None:
-    """Schedule every hardfork up to `number` for the next block, or apply it now.
+    """Schedule every hardfork up to `number` for the next block. With `apply_now`, also apply these hardforks at once.
 
     For the first five hardforks, this changes their times. The journal doesn't record these times, so undoing doesn't restore them.
     """

@@ -60,8 +60,8 @@ def install_soft_rules(state: State) -> None:
 def require_no_key(state: State, operation: Transfer | TransferToSavings | TransferFromSavings) -> None:
     """Refuse a memo that reveals a private key of the sender, or the password that its keys are derived from.
 
-    Wallets have fields for keys and memos side by side, and a memo is public forever. Like a wallet, this derives a key for each role
-    from the memo.
+    Wallets have fields for keys and memos side by side, and a memo is public forever. Like a wallet, this function derives a key for each
+    role from the memo.
     """
     if not operation.memo or not state.is_pushing:
         return

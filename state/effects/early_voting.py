@@ -115,9 +115,9 @@ def spend_power(state: State, voter: Account, weight: int) -> tuple[int, int]:
 
 
 def require_early_enough(state: State, comment: Comment) -> None:
-    """Refuse a vote that raises a payout shortly before it.
+    """Refuse a vote that raises a payout shortly before the payout.
 
-    The last minute before the payout is closed to such votes, since hardfork 17 the last twelve hours.
+    Such votes are refused in the last minute before the payout, and since hardfork 17 in the last twelve hours.
     """
     now, constants = state.head_time, state.spec.constants
     if state.hardfork >= 17:

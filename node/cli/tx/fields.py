@@ -105,8 +105,8 @@ def declared_default(cls: Any, name: str) -> Any:
 
 
 def build_operation(cls: type[Operation], given: Mapping[str, Any], context: Context) -> Operation:
-    """Build an operation from its arguments, keyed by field name. They are strings, booleans for flags, or sequences of strings for lists.
-    Raises NodeError.
+    """Build an operation from its arguments, keyed by field name. The arguments are strings, booleans for flags, or sequences of strings
+    for lists. Raises NodeError.
     """
     values: dict[str, Any] = {}
     fields = {field.name: field for field in wire_fields(cls)}

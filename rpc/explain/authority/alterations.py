@@ -95,7 +95,7 @@ def shown(case: RefusalCase, value: Any) -> str:
 def altered_fields(case: RefusalCase, operation: Operation) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield changes that may have been made to the operation's fields after signing.
 
-    Each is a tuple: a description of the change, the values before it by field name, and advice on how to avoid it.
+    Each item consists of a description of the change, the values before it by field name, and advice on how to avoid it.
     """
     fields, spell = wire_fields(type(operation)), case.spec.spell
     for field in fields:

@@ -39,7 +39,8 @@ class RcAccount(Row):
     """An account's credits as a manabar.
 
     `adjustment` is the cost of the account's creation in VESTS. It counts like VESTS, so that a new account can send transactions.
-    `last_max` is the maximum at the last change of the account's VESTS. An increase over it is added to the credits.
+    `last_max` is the maximum at the last change of the account's VESTS. If the maximum has grown since then, the increase is added to the
+    credits.
     """
 
     account: str = ""

@@ -91,7 +91,7 @@ def sign(secret: bytes, digest: bytes, canonical: Canonical) -> bytes:
 def sign_deterministic(secret: bytes, digest: bytes, canonical: Canonical) -> bytes:
     """Sign a digest exactly like the reference. The work of a pow2 depends on these bytes.
 
-    The nonces are those of RFC 6979, except the first. This is not hardened against timing attacks: use `sign` for real secrets.
+    The nonces are those of RFC 6979, except the first. This function is not hardened against timing attacks: use `sign` for real secrets.
     """
     _check_signer(secret, digest)
     nonces = _nonces(secret, digest)
