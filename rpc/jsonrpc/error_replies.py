@@ -102,8 +102,8 @@ class ErrorReplies:
         return self.refused(request_id, error, errors.DISPATCH_ERROR, **self._registry.suggestion(path, rights))
 
     def hidden(self, request_id: RequestId, bound: BoundMethod, rights: Rights, why: str) -> bytes:
-        """Return the reply to a caller who may not use a method. It looks as if the method was unknown, but has a hint about the missing
-        right.
+        """Return the reply to a caller who may not use a method. It looks like the reply for an unknown method, but also has a hint about
+        the missing right.
         """
         error = self._registry.not_found(tuple(bound.name.split(".")), rights)
         self._observe(bound.name, 0.0, error)

@@ -70,7 +70,7 @@ class UnknownPostRecord(Struct, kw_only=True):
 
 
 def unknown_post(state: State, kept: Social, given: Json) -> UnknownPostRecord:
-    """Convert a post from a get_content reply of another node. Members that are missing in it become empty.
+    """Convert a post from a get_content reply of another node. Members that the reply lacks become empty.
 
     If a member is invalid, this raises InvalidParameters, always with the same message.
     """

@@ -63,7 +63,7 @@ def unpack(source: Source, to: Path, git_directory: Path | None) -> None:
 
 
 def adapt(suite: Suite, place: Path, values: Mapping[str, object]) -> None:
-    """Write address, keys and chain id of our node into the working copy. All else stays as published.
+    """Write address, keys and chain id of our node into the working copy. Everything else stays as published.
 
     Raises:
         SetupError: if a replacement matches nowhere.
