@@ -102,7 +102,9 @@ def stored_spec(spec: ChainSpec, folder: Path, disk: Disk) -> ChainSpec:
     """Return the spec with its accounts at genesis or in blocks, as in a data folder with a chain."""
     with suppress(NodeError, OSError):  # opening the folder fails for the same reason, and reports it
         mark = read_chain(disk, folder)
-        return fitted(spec, folder) if mark is None else as_marked(spec, mark)
+        if mark is not None:
+            return as_marked(spec, mark)
+        return spec.with_accounts_in_blocks(fitted(spec, folder).genesis.accounts_in_blocks)
     return spec
 
 

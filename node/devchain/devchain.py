@@ -187,7 +187,7 @@ class DevChain:
     def _funding(self, when: int) -> tuple[SignedTransaction, ...]:
         """Return the transactions for the accounts that the block at `when` creates. Raises Refused."""
         genesis = self.chain.state.spec.genesis
-        secret = self.secrets.get(genesis.witness_key)
+        secret = self.secrets.get(genesis.witness_settings(genesis.witness).key)
         if secret is None:
             text = "${witness} creates the accounts of the chain spec, and witness_keys doesn't have its key"
             raise Refused(text, condition="genesis.witness_key in witness_keys", witness=genesis.witness)

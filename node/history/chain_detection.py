@@ -4,7 +4,7 @@ Chains differ in the signatures of their first blocks, and in constants such as 
 accounts of a chain spec are created by blocks or at genesis.
 """
 
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from node.history.sources import STANDARD_INPUT, is_pipe, open_source
 from node.runtime import former_chains
 from node.runtime.errors import FileError, NodeError
-from node.specs.builder import load_spec, spec_names
+from node.specs.builder import load_spec, spec_names, with_accounts
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import LOG_NAME
 from node.storage.datafolder import FolderMark, read_chain
@@ -21,7 +21,7 @@ from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.operations.accounts import AccountCreate
 from state.protocol.errors import ChainError
-from state.protocol.spec import ChainSpec
+from state.protocol.spec import ACCOUNTS_PER_BLOCK, ChainSpec
 from state.protocol.transaction import Wire
 
 ANY = "steem-mainnet"  # for checking whether a file contains blocks at all
@@ -48,24 +48,37 @@ def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
 
 
 def fitted(spec: ChainSpec, path: Path) -> ChainSpec:
-    """Return the spec with its accounts created by blocks if block 1 at a path creates the first of them, otherwise with its accounts
-    created at genesis.
+    """Return the spec with its accounts as the first blocks at a path create them, including those of `--accounts`, otherwise with its
+    accounts created at genesis.
 
     Without block 1, or if the path is a pipe, the spec is unchanged.
     """
     accounts = spec.genesis.accounts
-    if not accounts or not path.exists() or is_pipe(path):
+    created = _created_accounts(spec, path) if accounts and path.exists() and not is_pipe(path) else None
+    if created is None:
         return spec
-    try:
-        with closing(open_source(path, Wire(spec))) as source:
-            block = next(iter(source), None)
-    except FileError:  # blocks of another chain, or none
-        block = None
-    if block is None or block.number != 1:
-        return spec
-    operations = (operation for trx in block.transactions for operation in trx.operations)
-    created = {operation.new_account_name for operation in operations if isinstance(operation, AccountCreate)}
-    return spec.with_accounts_in_blocks(accounts[0].name in created)
+    spec = spec.with_accounts_in_blocks(accounts[0].name in created)
+    if spec.genesis.accounts_in_blocks and [account.name for account in accounts] != created:
+        with suppress(NodeError):
+            other = with_accounts(spec, len(created) - sum(not account.password for account in accounts))
+            if [account.name for account in other.genesis.accounts] == created:
+                return other
+    return spec
+
+
+def _created_accounts(spec: ChainSpec, path: Path) -> list[str] | None:
+    """Return the names of the accounts that the first witness creates in the first blocks; None without block 1."""
+    created: list[str] | None = None
+    with suppress(FileError), closing(open_source(path, Wire(spec))) as source:  # blocks of another chain, or none
+        for number, block in enumerate(source, 1):
+            if block.number != number:
+                break
+            operations = (operation for trx in block.transactions for operation in trx.operations if isinstance(operation, AccountCreate))
+            names = [operation.new_account_name for operation in operations if operation.creator == spec.genesis.witness]
+            created = [*(created or ()), *names]
+            if len(names) < ACCOUNTS_PER_BLOCK:
+                break
+    return created
 
 
 def _chain_of(path: Path) -> str:

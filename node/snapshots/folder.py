@@ -202,7 +202,8 @@ def require_fit(snapshot: Snapshot, chain: Chain) -> None:
     if index.chain.genesis != ours.genesis:
         differs = difference(index.spec.encode(), index.chain.genesis, chain.state.spec) or "it doesn't say which"
         what = f"is of the chain {index.chain.name} with another genesis or other constants than {ours.name} has now"
-        raise IncompatibleSnapshot(f"{path}: {what} ({differs}); start with the spec, --witnesses and --accounts as they were")
+        options = "--witnesses, --accounts and --no-produce"
+        raise IncompatibleSnapshot(f"{path}: {what} ({differs}); start with the spec, {options} as they were")
     if index.head.rules != RULES:
         raise IncompatibleSnapshot(
             f"{path}: was made with other rules ({index.head.rules}, coind {index.program}; these are {RULES}): replay and save again"

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from node.runtime.former_chains import FORMER
 from node.specs.builder import merged, read_layers, spec_names, spec_path
 from rpc.explain.case import KnownChain
 
@@ -23,4 +24,6 @@ def known_chains() -> tuple[KnownChain, ...]:
     # Without the slow checks and computations of `load_spec`.
     named = ((name, merged(read_layers(spec_path(name)))) for name in spec_names())
     ours = [(name, table["chain_id"], *(table["symbols"][symbol] for symbol in ("coin", "debt", "vests"))) for name, table in named]
+    symbols = {name: rest for name, _, *rest in ours}
+    ours += [(f"{name} of coind 0.1.0", chain_id, *symbols[name]) for chain_id, name in FORMER.items()]
     return tuple(KnownChain(name, bytes.fromhex(chain_id), *symbols) for name, chain_id, *symbols in (*ours, *PUBLIC))

@@ -23,6 +23,7 @@ from node.runtime.address import Address
 from node.runtime.errors import NodeError
 from node.runtime.shutdown import first_error
 from node.snapshots.saver import EVERY
+from node.specs.builder import load_spec
 from node.storage.sync_policy import SyncPolicy
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
@@ -34,13 +35,14 @@ from state.protocol.transaction import SignedBlock
 from state.snapshot.image import parts_of
 from state.tables import State
 from tests.helpers.log_capture import log_caught
-from tests.helpers.nodes import DEV, START
+from tests.helpers.nodes import START
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 from tests.simulation.clients import Client
 from tests.simulation.clockwork import Clockwork, Signals, dice, run, simulated_threads
 from tests.simulation.ledger import Branch, Broken, Counts, Figures, Ledger, demand
 from tests.simulation.network import HOST, PORT, Network
 
+SPEC = load_spec("dev")
 FOLDER = Path("/data")
 START_SECONDS_MAX = 600.0  # until a node answers
 STOP_SECONDS_MAX = 60.0
@@ -158,7 +160,7 @@ class World:
         self._nursery: trio.Nursery | None = None
         self._checks_every = self.draw.choice((0, 0, 0, 50))
         self._sync = self.draw.choice(POLICIES)
-        self._plugins = self.draw.choice((DEV.plugins, (), (), ()))  # all or none; a block takes half the time without
+        self._plugins = self.draw.choice((SPEC.plugins, (), (), ()))  # all or none; a block takes half the time without
         self.delay_max = 0.0  # longest sync so far, in seconds
         self._is_rough = False  # the last end was not graceful, so a start may have to repair files
         self._snapshot_every = self.draw.choice((0, EVERY))  # in blocks; in practice only at the end, or never
@@ -234,7 +236,7 @@ class World:
         self._lives += 1
         self.figures.lives += 1
         settings = Settings(
-            spec=DEV,
+            spec=SPEC,
             plugins=self._plugins,
             http=Address(HOST, PORT),
             is_producing=True,
@@ -478,7 +480,7 @@ def replayed_chain(chain: Chain | None, blocks: list[SignedBlock], plugins: tupl
                 break
             chain.pop_block()
             chain.clear_pending()
-    chain = chain or Chain(new_state(DEV, lambda fresh: enable(fresh, plugins)))
+    chain = chain or Chain(new_state(SPEC, lambda fresh: enable(fresh, plugins)))
     for block in blocks[chain.state.props.head_block_number :]:
         chain.push_block(block, TRUST_OWN)
     return chain

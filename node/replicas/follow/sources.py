@@ -185,11 +185,11 @@ def require_same_chain(url: str, spec: ChainSpec, header: StreamHeader) -> None:
     if header.chain_id != spec.chain_id.hex():
         raise another_chain(url, f"the chain {header.name}", header.chain_id, spec)
     if header.genesis != genesis_fingerprint(spec):
-        own = f"{len(spec.genesis.witness_names)} witnesses and {len(spec.genesis.accounts)} accounts"
-        # A broker doesn't report the chain's constants.
-        theirs = f": {header.witnesses} witnesses and {header.accounts} accounts, here {own}" if header.witnesses else ""
+        theirs, own = (header.witnesses, header.accounts), (len(spec.genesis.witness_names), len(spec.genesis.accounts))
+        # A broker doesn't report the numbers.
+        differs = "" if theirs in ((0, 0), own) else ": {} witnesses and {} accounts, here {} and {}".format(*theirs, *own)
         raise WrongChain(
-            f"{url} has the chain {header.name} from another genesis than this node's {spec.name}{theirs}. Start both with the same"
+            f"{url} has the chain {header.name} from another genesis than this node's {spec.name}{differs}. Start both with the same"
             " --chain, --witnesses, --accounts and --no-produce."
         )
 

@@ -18,7 +18,8 @@ from state.plugins.rc.plugin import RC
 from state.plugins.registry import enable
 from state.protocol.constants import COIN_MAX_TIME_UNTIL_EXPIRATION, COIN_MIN_BLOCK_SIZE_LIMIT
 from state.protocol.errors import Refused
-from state.protocol.spec import ACCOUNTS_PER_BLOCK, ChainSpec
+from state.protocol.keys.keys import derive_secret, public_key, wif_from_secret
+from state.protocol.spec import ACCOUNTS_PER_BLOCK, ChainSpec, GenesisWitness
 from state.protocol.transaction import SignedBlock
 from tests.helpers.golden import fails
 from tests.helpers.nodes import START, block_at, dev_chain, make_block
@@ -147,6 +148,13 @@ def test_accounts_without_balances_are_created() -> None:
     require_funded(chain)
     (trx,) = block_at(chain, 1).transactions
     assert len(trx.operations) == 1
+
+
+def test_the_creator_can_have_a_key_of_its_own() -> None:
+    secret = derive_secret("initminer", "owner", "its own")
+    own = GenesisWitness(name="initminer", key=public_key(secret))
+    genesis = replace(SPEC.genesis, special_witnesses=(own,))
+    require_funded(made(replace(SPEC, genesis=genesis, witness_keys=(wif_from_secret(secret),))))
 
 
 def test_a_missing_key_of_the_creator_is_named() -> None:

@@ -14,6 +14,7 @@ from node.storage.blocklog import LOG_NAME
 from node.storage.datafolder import CHAIN_NAME, DataFolder
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
+from state.protocol.spec import ACCOUNTS_PER_BLOCK
 from tests.helpers.commands import coind
 from tests.helpers.golden import fails
 from tests.helpers.nodes import DEV, block_at, case_log, dev_chain, json_lines, make_block, transfer
@@ -77,6 +78,15 @@ def test_block_1_shows_where_the_accounts_were_created(tmp_path: Path) -> None:
     assert detect_chain(in_blocks, None) == dev
     with pytest.raises(ChainUnclear):
         detect_chain(in_blocks, load_spec("dev-tests"))
+
+
+@pytest.mark.parametrize("count", [3, 10, 11, ACCOUNTS_PER_BLOCK, ACCOUNTS_PER_BLOCK + 1])
+def test_the_first_blocks_show_the_number_of_accounts(tmp_path: Path, count: int) -> None:
+    chain = LocalChain(accounts=count).chain
+    path = tmp_path / "blocks"
+    path.write_bytes(json_lines(chain.state.wire, [block_at(chain, number) for number in range(1, 6)]))
+    for given in (None, load_spec("dev")):
+        assert detect_chain(path, given) == chain.state.spec
 
 
 @pytest.mark.parametrize("chain_id", former_chains.FORMER)
