@@ -61,7 +61,7 @@ def account_notifications(
         found = notifications_lists.of_community(kept, name, last)
     else:
         found = notifications_lists.of_account(kept, name, last, number_argument(min_score, "min_score"))
-    return show.each(NotificationRecord, [notification(kept, row) for row in islice(found, count_max)])
+    return show.each(NotificationRecord, [notification(kept, row, state.spec.brand) for row in islice(found, count_max)])
 
 
 @method("bridge.post_notifications", plugin=COMMUNITIES, record=NotificationRecord)
@@ -81,7 +81,7 @@ def post_notifications(
     demand(post is not None, "post id not found")
     assert post is not None
     found = notifications_lists.of_post(kept, post, last_argument(last_id), number_argument(min_score, "min_score"))
-    return show.each(NotificationRecord, [notification(kept, row) for row in islice(found, count_max)])
+    return show.each(NotificationRecord, [notification(kept, row, state.spec.brand) for row in islice(found, count_max)])
 
 
 @method("bridge.unread_notifications", plugin=COMMUNITIES, record=UnreadRecord)

@@ -38,7 +38,8 @@ SUBSCRIPTIONS_MAX = 10_000
 ROLES_MAX, COMMUNITIES_MAX, POPULAR_MAX, TOPICS_MAX = 1000, 100, 25, 25
 SUBSCRIBERS_MAX = communities_lists.SUBSCRIBERS_MAX
 SORTS = ("rank", "new", "subs")
-TOPICS = ("photography", "travel", "gaming", "crypto", "music", "food")
+TOPICS = ("photography", "travel", "gaming", "crypto", "newsteem", "music", "food")
+BRAND_TOPIC = "newsteem"  # contains the reference's brand
 
 RoleJson = Annotated[tuple[str, str, str], ShowsRecord(ROLE)]
 Subscriber = tuple[str, str, str | None, FormattedTime]
@@ -57,8 +58,8 @@ def existing_community(kept: Social, value: object) -> Community:
 def get_community(state: State, show: RecordEncoder, /, name: CommunityArgument, observer: TextArgument = "") -> Json:
     """Return a community with its statistics, its team, and the observer's role in it."""
     kept = COMMUNITIES.of(state)
-    viewer = observer_argument(state, observer)
-    return show(FullCommunityRecord, full_community(state, kept, existing_community(kept, name), viewer))
+    row = existing_community(kept, name)
+    return show(FullCommunityRecord, full_community(state, kept, row, observer_argument(state, observer)))
 
 
 @method("bridge.get_community_context", plugin=COMMUNITIES, record=CommunityContextRecord)
@@ -164,4 +165,5 @@ def get_trending_topics(state: State, /, limit: NumberArgument = 10, observer: T
     ranked = [one.row for one in communities_lists.standings(state, kept)]
     chosen = [row for name in kept.recommended if (row := kept.community(name)) is not None]
     topics = [(row.name, row.title or row.name) for row in (*chosen, *[row for row in ranked if row not in chosen])]
-    return [*topics, *[(tag, f"#{tag}") for tag in TOPICS]][:most]
+    tags = [tag for tag in TOPICS if tag != BRAND_TOPIC or state.spec.brand == "steem"]
+    return [*topics, *[(tag, f"#{tag}") for tag in tags]][:most]

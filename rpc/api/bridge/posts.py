@@ -15,6 +15,7 @@ from rpc.api.bridge.arguments import (
     TextArgument,
     account_argument,
     demand,
+    existing_account,
     existing_post,
     limit_argument,
     observer_argument,
@@ -75,12 +76,12 @@ def get_ranked_posts(
     demand(sort in SORTS, "invalid sort")
     author, permlink = account_argument(start_author, may_be_empty=True), permlink_argument(start_permlink, may_be_empty=True)
     most, name = limit_argument(limit, POSTS_MAX), tag_argument(tag)
-    if name == "my" and not viewer:
-        return []
     scope = posts_lists.scope_of(kept, name, viewer)
+    if not scope.names:
+        return []
     demand(sort in scope.orders, f"unknown sort {sort}")
     is_gone, start = start_post(state, kept, author, permlink)
-    if is_gone or not scope.names:
+    if is_gone:
         return []
     found = posts_lists.ranked_posts(state, kept, scope, sort, most, start)
     return shown(state, show, kept, [state.comments.find(comment) for comment in found])
@@ -113,7 +114,7 @@ def get_account_posts(
     if sort in ("posts", "comments") and permlink:
         demand(author == name, f"{sort} - account must match start author")
     if sort in ("blog", "feed"):
-        demand(state.accounts.by_name.get(name) is not None, "account not found")
+        existing_account(state, name)
     is_gone, start = start_post(state, kept, author, permlink)
     if is_gone:
         return []

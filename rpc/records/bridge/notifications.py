@@ -26,7 +26,7 @@ class UnreadRecord(Struct):
     unread: UInt32
 
 
-def notification(kept: Social, row: Notification) -> NotificationRecord:
+def notification(kept: Social, row: Notification, brand: str) -> NotificationRecord:
     """Return the record of a notification. Its id is the row's id plus one, since clients count notifications from 1."""
     content = content_of(kept, row)
-    return NotificationRecord(row.id + 1, content.type.name, row.score, row.created, message(content), url(content))
+    return NotificationRecord(row.id + 1, content.type.name, row.score, row.created, message(content, brand), url(content))

@@ -21,7 +21,7 @@ TEXTS = {
     Type.subscribe: "@{src} subscribed to {title}",
     Type.reply: "@{src} replied to your post",
     Type.reply_comment: "@{src} replied to your comment",
-    Type.reblog: "@{src} reblogged your post",
+    Type.reblog: "@{src} {reblogged} your post",
     Type.follow: "@{src} followed you",
     Type.mention: "@{src} mentioned you",
     Type.vote: "@{src} voted on your post{amount}",
@@ -55,14 +55,15 @@ def content_of(kept: Social, row: Notification) -> Content:
     )
 
 
-def message(content: Content) -> str:
-    """Return the text of a notification."""
+def message(content: Content, brand: str) -> str:
+    """Return the text of a notification. The verb for reblogs contains the reference's brand, so it is only in texts of that brand."""
     return TEXTS[content.type].format(
         src=content.src,
         dst=content.dst,
         post=content.post,
         title=content.title,
         payload=content.payload or "null",
+        reblogged="resteemed" if brand == "steem" else "reblogged",
         amount=shown_amount(content.payload) if content.type is Type.vote else "",
     )
 

@@ -27,7 +27,13 @@ def test_invalid_arguments_are_refused(world: SocialScenario) -> None:
     assert world.refused("account_notifications", {"account": "carol", "last_id": "x"}) == "last_id must be an integer"
     assert world.refused("list_communities", {"query": 5}) == "query must be a string"
     assert world.refused("get_account_posts", {"sort": "blog", "account": ""}) == "account is required"
-    assert world.refused("get_account_posts", {"sort": "blog", "account": "nobody"}) == "account not found"
+    assert world.refused("get_account_posts", {"sort": "blog", "account": "nobody"}) == "account not found: `nobody`"
+    assert world.refused("get_community", {"name": "coin-199999", "observer": "nobody"}) == "community not found"
+
+
+def test_posts_of_no_subscriptions_need_no_sort_of_communities(world: SocialScenario) -> None:
+    assert world.call("get_ranked_posts", sort="payout_comments", tag="my", observer="coin-123456") == []
+    assert world.refused("get_ranked_posts", {"sort": "payout_comments", "tag": "my", "observer": "bob"}) == "unknown sort payout_comments"
 
 
 def test_nulls_and_positional_arguments(world: SocialScenario) -> None:

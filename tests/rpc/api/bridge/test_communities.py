@@ -34,6 +34,7 @@ def test_subscribers_and_queries(world: SocialScenario) -> None:
 def test_topics_and_contexts(world: SocialScenario) -> None:
     topics = world.call("get_trending_topics")
     assert [name for name, _ in topics[:2]] == [COMMUNITY, "coin-234567"]
+    assert ["newsteem" in dict(SocialScenario(spec).call("get_trending_topics")) for spec in ("testnet", "steem-testnet")] == [False, True]
     assert world.call("get_community_context", name=COMMUNITY, account="alice")["role"] == "admin"
 
 
