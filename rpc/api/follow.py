@@ -40,6 +40,8 @@ class FollowType(enum.Enum):
 
 Relation = Annotated[FollowType, EnumTitle("coin::plugins::follow::follow_type")]
 FollowsLimit = Annotated[UInt32, MaxValue(1000)]
+PageNumber = Annotated[UInt32, MaxValue(10_000)]
+PageSize = Annotated[UInt32, MaxValue(100)]
 BlogLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 blog entries at a time.")]
 FeedLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 feed entries at a time.")]
 
@@ -72,6 +74,36 @@ def get_following(
 ) -> list[Json]:
     """List the accounts that an account follows or ignores, ordered by name, from `start` on."""
     return show.each(FollowRecord, islice(followed(state, account, start, type_.value), limit))
+
+
+@method("condenser_api.get_followers_by_page", plugin=FOLLOW, not_enabled=OFF, required=2, record=FollowRecord)
+def get_followers_by_page(
+    state: State,
+    show: RecordEncoder,
+    /,
+    account: AccountName,
+    page: PageNumber,
+    page_size: PageSize = 100,
+    type_: Relation = FollowType.blog,
+) -> list[Json]:
+    """List a page of the accounts that follow or ignore an account, ordered by name. The first page has the number 0."""
+    first = page * page_size
+    return show.each(FollowRecord, islice(followers(state, account, "", type_.value), first, first + page_size))
+
+
+@method("condenser_api.get_following_by_page", plugin=FOLLOW, not_enabled=OFF, required=2, record=FollowRecord)
+def get_following_by_page(
+    state: State,
+    show: RecordEncoder,
+    /,
+    account: AccountName,
+    page: PageNumber,
+    page_size: PageSize = 100,
+    type_: Relation = FollowType.blog,
+) -> list[Json]:
+    """List a page of the accounts that an account follows or ignores, ordered by name. The first page has the number 0."""
+    first = page * page_size
+    return show.each(FollowRecord, islice(followed(state, account, "", type_.value), first, first + page_size))
 
 
 @method("follow_api.get_follow_count", plugin=FOLLOW, record=FollowCountRecord)

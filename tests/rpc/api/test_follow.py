@@ -34,3 +34,22 @@ def test_feeds_with_reblogs(group: str, method: str) -> None:
     # No reblogger is named for a post that entered the feed because its author is followed.
     assert feed("carol") == [("two", [], EPOCH, 1), ("one", [], EPOCH, 0)]
     assert feed("alice") == []
+
+
+def test_pages_of_followers_and_of_followed_accounts() -> None:
+    api = social_site()
+    for follower, followed, what in (
+        ("bob", "alice", "blog"),
+        ("carol", "alice", "ignore"),
+        ("dave", "alice", "blog"),
+        ("dave", "bob", "blog"),
+    ):
+        follow(api, follower, followed, what)
+
+    def names(method: str, side: str, *params: Any) -> list[str]:
+        return [row[side] for row in api.call(f"condenser_api.{method}", *params)]
+
+    assert names("get_followers_by_page", "follower", "alice", 0) == ["bob", "dave"]
+    assert [names("get_followers_by_page", "follower", "alice", page, 1, "blog") for page in range(3)] == [["bob"], ["dave"], []]
+    assert names("get_followers_by_page", "follower", "alice", 0, 20, "ignore") == ["carol"]
+    assert [names("get_following_by_page", "following", "dave", page, 1, "blog") for page in range(3)] == [["alice"], ["bob"], []]
