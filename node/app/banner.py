@@ -18,6 +18,7 @@ from msgspec import Struct
 from node.runtime.errors import NodeError, last_line
 from node.runtime.logs import end_of_lines, is_json_lines
 from state.chain.known_keys import known_accounts
+from state.protocol.constants import MAIN_CHAIN_ID
 from state.protocol.keys.keys import ROLES, derive_secret, wif_from_secret
 from state.protocol.spec import ChainSpec
 
@@ -193,6 +194,8 @@ def summary(spec: ChainSpec, addresses: list[str], blocks: str) -> Pairs:
     """Yield the names and values of the banner's first section."""
     yield "chain", spec.name
     yield "chain id", spec.chain_id.hex()
+    if spec.is_test and spec.chain_id == MAIN_CHAIN_ID:
+        yield "danger", "the chain id is that of the public network, where what is signed for this chain can be valid too"
     yield "key prefix", spec.key_prefix
     yield "address", ", ".join(addresses)
     yield "blocks", how_produced(blocks) if blocks else "none produced"

@@ -102,9 +102,11 @@ def stored_spec(spec: ChainSpec, folder: Path, disk: Disk) -> ChainSpec:
     """Return the spec with its accounts at genesis or in blocks, as in a data folder with a chain."""
     with suppress(NodeError, OSError):  # opening the folder fails for the same reason, and reports it
         mark = read_chain(disk, folder)
-        if mark is not None:
-            return as_marked(spec, mark)
-        return spec.with_accounts_in_blocks(fitted(spec, folder).genesis.accounts_in_blocks)
+        if mark is None:
+            return spec.with_accounts_in_blocks(fitted(spec, folder).genesis.accounts_in_blocks)
+        found = as_marked(spec, mark)
+        # Only the option gives a chain the id of the public network.
+        return found if found.chain_id == spec.chain_id else spec
     return spec
 
 

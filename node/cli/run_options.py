@@ -25,12 +25,12 @@ from node.runtime.address import DEFAULT_HOST, DEFAULT_PORT, PORT_MAX, Address, 
 from node.runtime.errors import NodeError
 from node.runtime.logs import Level, configure_logs
 from node.snapshots.saver import EVERY
-from node.specs.builder import ACCOUNTS_MAX, DEFAULT_CHAIN, SpecError, load_spec
+from node.specs.builder import ACCOUNTS_MAX, DEFAULT_CHAIN, SpecError, load_spec, with_main_chain_id
 from node.specs.plugins import chosen_plugins
 from node.storage.sync_policy import sync_policy
 from rpc.http.access import read_networks, read_origins
 from state.chain.skip import TRUSTED, Skip
-from state.protocol.constants import COIN_MAX_WITNESSES
+from state.protocol.constants import COIN_MAX_WITNESSES, MAIN_CHAIN_ID
 from state.protocol.spec import ChainSpec
 
 DEFAULT_HTTP = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
@@ -128,6 +128,14 @@ class Run(Common):
         int | None,
         THE_CHAIN(help="The number of funded accounts with known keys; by default that of the spec.", validator=Bounds(1, ACCOUNTS_MAX)),
     ] = None
+    main_chain_id: Annotated[
+        Flag,
+        THE_CHAIN(
+            help="Use the chain id of the public network (zeros), for clients that have it built in, with a chain such as mainnet-like."
+            " Danger of replay: anyone can send what is signed for this chain to the real network, where it is valid if the account has"
+            " the same key. Never sign with a key of a real account."
+        ),
+    ] = False
     enable: Annotated[Repeated, THE_CHAIN(help="A plugin to enable; can be repeated.")] = ()
     disable: Annotated[Repeated, THE_CHAIN(help="A plugin to disable; can be repeated.")] = ()
     produce: Annotated[bool | None, BLOCKS(help="Whether to produce blocks; by default if the spec has keys for it.")] = None
@@ -199,6 +207,13 @@ def run_command(*, options: Run = Run()) -> int:
     """Start a node."""
     options.begin()
     spec = spec_of(options)
+    if options.main_chain_id:
+        spec = with_main_chain_id(spec)
+    elif spec.is_test and spec.chain_id == MAIN_CHAIN_ID:
+        raise NodeError(
+            f"the chain {spec.name} has the chain id of the public network, where what is signed for it can be valid too."
+            " Give it another chain_id, or give --main-chain-id if you want that."
+        )
     if options.produce and not spec.witness_keys:
         raise NodeError(f"the chain {spec.name} has no witness_keys to produce blocks with")
     # Without a producer no block would create the accounts. A replica gets the blocks of its source, unless that has no producer either.

@@ -25,7 +25,7 @@ from state.chain.debug import GENERATED_TIME_MAX, require_bounded
 from state.chain.savepoints import Savepoint
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
-from state.protocol.constants import COIN_BLOCK_INTERVAL
+from state.protocol.constants import COIN_BLOCK_INTERVAL, DAY_SECONDS
 from state.protocol.errors import ChainError, Refused, TransactionExpired, require
 from state.protocol.keys.keys import public_key
 from state.protocol.transaction import SignedBlock, SignedTransaction
@@ -38,6 +38,8 @@ TIME_JUMPS = ("missed", "produced")
 FIRST_BLOCKS = 25
 # Blocks of a time jump with produced slots: more than sixty days, which take half an hour.
 TIME_JUMP_BLOCKS_MAX = 2_000_000
+# A longer gap between two blocks, almost as long as the claims on the reward fund decay, gets blocks in between.
+GAP_SECONDS_MAX, BRIDGE_SECONDS = 14 * DAY_SECONDS, 5 * DAY_SECONDS
 
 _log = Log("devchain")
 
@@ -168,6 +170,7 @@ class DevChain:
         As long as accounts of the spec are missing that blocks must create, each block creates the next few of them.
         """
         state = self.chain.state
+        self._bridge_gap(time)
         begun = max(1, slot_at_time(state, time))
         for slot in range(begun, begun + state.schedule.num_scheduled_witnesses):
             witness = scheduled_witness(state, slot)
@@ -183,6 +186,18 @@ class DevChain:
         self.clock.advance_to(when * 1000)
         self.next_block_time = None
         return block
+
+    def _bridge_gap(self, time: int) -> None:
+        """If the claims on the reward fund would wrap below zero in a block at `time`, make blocks between the head and that time.
+
+        The rules subtract all claims in 15 days between two blocks, and more than all in a longer gap. Posts would not be paid any more.
+        """
+        state = self.chain.state
+        gap = time - state.head_time
+        if state.props.head_block_number and gap > GAP_SECONDS_MAX and any(fund.recent_claims for fund in state.reward_funds):
+            steps, begun = gap // BRIDGE_SECONDS, state.head_time
+            for number in range(1, steps):
+                self._make(begun + number * gap // steps)
 
     def _funding(self, when: int) -> tuple[SignedTransaction, ...]:
         """Return the transactions for the accounts that the block at `when` creates. Raises Refused."""
@@ -219,8 +234,8 @@ class DevChain:
     def advance(self, seconds: int, leap: str = "") -> Iterator[None]:
         """Move the chain's time forward by `seconds` and make a block at the new time. Each step of the iterator makes one block.
 
-        `leap` determines what happens to the skipped slots. With `missed` they have no blocks, except one for the pending transactions.
-        With `produced` each has a block.
+        `leap` determines what happens to the skipped slots. With `missed` they have no blocks, except one for the pending transactions
+        and those that bridge a long gap. With `produced` each has a block.
         """
         leap = leap or self.leap
         require(leap in TIME_JUMPS, "${leap} is not a leap mode; expected missed or produced", condition="leap", leap=leap)

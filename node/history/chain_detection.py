@@ -16,7 +16,7 @@ from node.runtime.errors import FileError, NodeError
 from node.specs.builder import load_spec, spec_names, with_accounts
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import LOG_NAME
-from node.storage.datafolder import FolderMark, read_chain
+from node.storage.datafolder import FolderMark, as_marked, read_chain
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.operations.accounts import AccountCreate
@@ -41,10 +41,20 @@ def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
     if given is None:
         if not path.exists() and path != STANDARD_INPUT:
             raise FileError(f"{path}: No such file or folder")
-        given = load_spec(_chain_of(path))
-    elif path.exists() and not is_pipe(path):
+        return fitted(stored_variant(load_spec(_chain_of(path)), path), path)
+    given = stored_variant(given, path)
+    if path.exists() and not is_pipe(path):
         _require_fitting(path, given)
     return fitted(given, path)
+
+
+def stored_variant(spec: ChainSpec, path: Path) -> ChainSpec:
+    """Return the variant of a spec that a data folder at a path has, or else the spec."""
+    try:
+        mark = _mark_at(path)
+    except ChainUnclear:  # reading the blocks doesn't need the mark
+        return spec
+    return spec if mark is None else as_marked(spec, mark)
 
 
 def fitted(spec: ChainSpec, path: Path) -> ChainSpec:
@@ -125,10 +135,16 @@ def _require_fitting(path: Path, spec: ChainSpec) -> None:
 
 def _require_current(path: Path) -> None:
     """Raise ChainUnclear if a chain with a former id accepts the first blocks of a source, which no known chain accepts."""
-    for chain_id, name in former_chains.FORMER.items():
-        former = replace(load_spec(name).with_accounts_in_blocks(False), chain_id=bytes.fromhex(chain_id))
+    for chain_id in former_chains.FORMER:
+        former = former_spec(chain_id)
         if _accepts(former, path, _deciding_block(path, former)):
             raise _former(path, chain_id)
+
+
+def former_spec(chain_id: str) -> ChainSpec:
+    """Return the spec of a chain with a former id."""
+    spec = load_spec(former_chains.FORMER[chain_id]).with_accounts_in_blocks(False)
+    return replace(spec, chain_id=bytes.fromhex(chain_id), genesis=replace(spec.genesis, vests_per_coin=1, recent_claims=0))
 
 
 def _former(path: Path, chain_id: str) -> ChainUnclear:

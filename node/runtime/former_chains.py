@@ -17,5 +17,5 @@ def advice(chain_id: str) -> str:
     return (
         f". An older version of coind made it, with the accounts of {name} at genesis; now blocks create them. Start a new chain, or use"
         f' the old one with --chain FILE.toml, a file of these lines: base = "{name}", chain_id = "{chain_id}",'
-        " genesis.accounts_in_blocks = false"
+        " genesis.accounts_in_blocks = false, genesis.vests_per_coin = 1, genesis.recent_claims = 0"
     )

@@ -36,6 +36,7 @@ SIZE_MAX = 1 << 24
 DEPTH_MAX = 16  # of nested tables; no key is deeper than three
 NAMES_SHOWN_MAX = 20  # in an error
 ACCOUNTS_MAX = 1000  # made by an option; each has four keys to compute
+LAST_TO_TAKE = 23  # the last hardfork that takes accounts away
 ACCOUNTS_IN_BLOCKS_SINCE = 20  # the hardfork since which the creation fee is exact, and is burned
 
 Layers = list[tuple[Path, Table]]
@@ -110,6 +111,11 @@ def with_accounts(spec: ChainSpec, count: int | None) -> ChainSpec:
     except Fault as fault:
         raise NodeError(f"--accounts {count}: {fault.expected}") from None
     return made
+
+
+def with_main_chain_id(spec: ChainSpec) -> ChainSpec:
+    """Return the spec with the chain id of the public network. Raises NodeError if it isn't that of a test chain."""
+    return replace(require_test(spec, "--main-chain-id"), chain_id=constants.MAIN_CHAIN_ID)
 
 
 def like(model: GenesisAccount, name: str) -> GenesisAccount:
@@ -269,6 +275,8 @@ def build_constants(table: SpecTable) -> BuildConstants:
 
 def constant(key: str, value: Any) -> Any:
     """Convert a constant from its form in a file, in which times are TOML dates and the version is text."""
+    if isinstance(value, list):
+        return [constant(key, each) for each in value]
     if isinstance(value, datetime):
         return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
     if key == "COIN_BLOCKCHAIN_VERSION" and isinstance(value, str):
@@ -406,6 +414,7 @@ def check_names(spec: ChainSpec, given: GenesisTable) -> None:
         raise Fault("genesis.witness", "expected a valid account name")
     reserved = {constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT, spec.treasury}
     listed = {*spec.hf9_accounts, *spec.hf23_accounts}
+    are_later = given.accounts_in_blocks and given.hardfork >= LAST_TO_TAKE
     wrong: list[tuple[str, str, str]] = []
     kinds: list[tuple[str, Sequence[AccountsTable | WitnessesTable]]] = [("accounts", given.accounts), ("witnesses", given.witnesses)]
     for kind, tables in kinds:
@@ -416,7 +425,7 @@ def check_names(spec: ChainSpec, given: GenesisTable) -> None:
                     expected = f"expected a valid account name instead of {name}"
                 elif name in reserved or (name == given.witness and kind == "accounts"):
                     expected = f"expected a new account name, {name} exists already"
-                elif name in listed:
+                elif name in listed and not (are_later and kind == "accounts"):
                     expected = f"expected another name, hardfork 9 or 23 takes {name} away"
                 if expected:
                     wrong.append((f"genesis.{kind}[{index}].names[{position}]", expected, name))
@@ -447,7 +456,7 @@ def check_numbers(spec: ChainSpec) -> None:
     if largest > most:
         # Up to block 35,922,615, the maximum of a larger downvote pool is negative, which refuses most operations of the account.
         raise Fault("genesis.vests_per_coin", f"expected less, or at most {amount(most)} COIN powered up in an account")
-    if spec.genesis.recent_claims is not None and spec.genesis.recent_claims >= WORD128:
+    if spec.genesis.recent_claims >= WORD128:
         raise Fault("genesis.recent_claims", "expected a number below 2^128")
     if len(spec.genesis.witness_names) > constants.COIN_MAX_WITNESSES:
         raise Fault("genesis.witnesses", f"expected at most {constants.COIN_MAX_WITNESSES}, as many as a round has")

@@ -126,9 +126,9 @@ class GenesisTable(Struct, forbid_unknown_fields=True):
         VestsPrice, Meta(description="VESTS for 1 COIN that is powered up. If above 1, the first witness has VESTS at genesis.")
     ] = 1
     recent_claims: Annotated[
-        Natural | None,
-        Meta(description="The claims of paid posts on the reward fund, below 2^128. They decay in 15 days, from block 1 on."),
-    ] = None
+        Natural,
+        Meta(description="The claims of paid posts on the reward fund, below 2^128 (0: those of the build). They decay from block 1 on."),
+    ] = 0
     witness_properties: Annotated[PropertiesTable, Meta(description="What all witnesses propose, those of `--witnesses` included.")] = (
         msgspec.field(default_factory=PropertiesTable)
     )

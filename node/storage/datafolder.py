@@ -17,6 +17,7 @@ from node.storage.blocklog import BlockLog
 from node.storage.disk import Disk, File, read_whole, written_whole
 from node.storage.edit_log import EditLog
 from node.storage.spec_copy import decisive, difference, digest_of, read_copy, write_copy
+from state.protocol.constants import MAIN_CHAIN_ID
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
@@ -159,6 +160,8 @@ def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = 
     if found.chain_id != ours.chain_id:
         theirs, own = f"{found.name} ({found.chain_id})", f"{ours.name} ({ours.chain_id})"
         advice = former_chains.advice(found.chain_id) or "; use another folder, or the other chain's spec"
+        if as_marked(spec, found).chain_id != spec.chain_id:
+            advice = "; give --main-chain-id, or use another folder"
         raise NodeError(f"{folder} holds the chain {theirs}, not {own}{advice}")
     if found.genesis != ours.genesis:
         what = f"{folder} holds the chain {found.name} with another genesis or other constants than {ours.name} has now"
@@ -167,7 +170,12 @@ def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = 
 
 
 def as_marked(spec: ChainSpec, mark: ChainMark) -> ChainSpec:
-    """Return the spec, or if only that fits a mark, the spec with its accounts in blocks instead of at genesis, or the other way round."""
+    """Return the spec, or if only that fits a mark, the spec with its accounts in blocks instead of at genesis, or the other way round.
+
+    If it is the mark's chain, and the mark has the id of the public network, the result has this id too (`--main-chain-id`).
+    """
+    if spec.is_test and spec.name == mark.name and mark.chain_id == MAIN_CHAIN_ID.hex():
+        spec = replace(spec, chain_id=MAIN_CHAIN_ID)
     other = spec.with_accounts_in_blocks(not spec.genesis.accounts_in_blocks)
     return other if mark.genesis == digest_of(decisive(other)) else spec
 

@@ -30,7 +30,7 @@ def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: 
     create_reference_accounts(state)
     for name in spec.genesis.witnesses:
         create_witness(state, name)
-    for account in spec.genesis.accounts_at_genesis:
+    for account in spec.accounts_at_genesis:
         create_extra_account(state, account)
     create_singletons(state)
     prepare(state)
@@ -56,7 +56,7 @@ def create_reference_accounts(state: State) -> None:
         state.accounts.insert(Account(name=spec.treasury))
     state.accounts.insert(Account(name=constants.COIN_TEMP_ACCOUNT))
     state.account_authorities.insert(AccountAuthority(account=constants.COIN_TEMP_ACCOUNT, owner=OPEN, active=OPEN, posting=OPEN))
-    others = spec.genesis.accounts_at_genesis
+    others = spec.accounts_at_genesis
     create_witness(
         state,
         spec.genesis.witness,
@@ -130,7 +130,7 @@ def start_periods(state: State, time: int) -> None:
     """
     genesis = state.spec.genesis
     fund = state.reward_funds.by_name.get(constants.COIN_POST_REWARD_FUND_NAME)
-    if genesis.recent_claims is not None and fund is not None:
+    if genesis.recent_claims and fund is not None:
         state.reward_funds.modify(fund, recent_claims=genesis.recent_claims, last_update=time)
     for name in genesis.witness_names:
         witness = state.witness(name)

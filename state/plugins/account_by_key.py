@@ -115,7 +115,7 @@ def references(state: State, key: bytes) -> tuple[str, ...]:
 def install(state: State) -> AccountByKey:
     """Create the table, add the accounts of the chain spec that no operation creates, and register listeners."""
     kept = AccountByKey(state)
-    for account in state.spec.genesis.accounts_at_genesis:
+    for account in state.spec.accounts_at_genesis:
         for key in sorted(keys_of(state.authority(account.name))):
             kept.add(key, account.name)
     on_operation = state.listeners.on_operation

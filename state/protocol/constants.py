@@ -4,6 +4,7 @@ Durations are in seconds, amounts in the smallest unit, percentages in basis poi
 between chains are in the chain spec (spec.py). Sources: state-objects.md §15, §16; wire-format.md §8; block-processing.md Appendix A.
 """
 
+MAIN_CHAIN_ID = bytes(32)  # of the public network
 BRAND = "coin"  # the placeholder for a chain's brand word, and the brand of the product's own chains
 
 # ------------------------------------------------------------------ time and blocks

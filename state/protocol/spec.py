@@ -237,7 +237,7 @@ class Genesis(Struct, frozen=True, kw_only=True):
     accounts: tuple[GenesisAccount, ...] = ()
     price_history: tuple[Price, ...] = ()  # earlier median prices, oldest first
     vests_per_coin: int = 1  # the price of VESTS: VESTS for a COIN that is powered up
-    recent_claims: int | None = None  # on the reward fund, decaying from block 1 on (None: those of the build)
+    recent_claims: int = 0  # on the reward fund, decaying from block 1 on (0: those of the build)
     witnesses: tuple[str, ...] = ()  # further witnesses, with accounts of these names
     witness_properties: GenesisWitness = GenesisWitness()  # of every witness
     special_witnesses: tuple[GenesisWitness, ...] = ()  # those with a key or properties of their own
@@ -270,11 +270,6 @@ class Genesis(Struct, frozen=True, kw_only=True):
         the vesting fund is empty, and 1.000 COIN is worth 1.000000 VESTS.
         """
         return vesting * self.vests_per_coin * constants.VESTS_PER_COIN_SATOSHI // constants.VESTING_SPLIT
-
-    @property
-    def accounts_at_genesis(self) -> tuple[GenesisAccount, ...]:
-        """The accounts of the spec that genesis creates."""
-        return () if self.accounts_in_blocks else self.accounts
 
 
 class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
@@ -363,6 +358,14 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
         """
         return max(self.constants.RC_START_BLOCK, self.last_funding_block)
 
+    @cached_property
+    def accounts_at_genesis(self) -> tuple[GenesisAccount, ...]:
+        """The accounts of the spec that genesis creates. The hardforks would take away some that operations create after them."""
+        if self.genesis.accounts_in_blocks:
+            return ()
+        taken = {*self.hf9_accounts, *self.hf23_accounts}
+        return tuple(account for account in self.genesis.accounts if account.name not in taken)
+
     # Initial totals, so that every supply equals the sum of its balances at genesis.
 
     @cached_property
@@ -398,7 +401,7 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     @cached_property
     def genesis_vesting_fund(self) -> int:
         """total_vesting_fund_coin at genesis, in satoshis."""
-        return self.witness_vesting + sum(account.vesting for account in self.genesis.accounts_at_genesis)
+        return self.witness_vesting + sum(account.vesting for account in self.accounts_at_genesis)
 
     @cached_property
     def genesis_vesting_shares(self) -> int:

@@ -10,7 +10,7 @@ from tests.clients.__main__ import CLIENTS, Client
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
-CHAINS = {name: load_spec(name) for name in ("dev", "dev-tests", "steem-testnet")}
+CHAINS = {name: load_spec(name) for name in ("dev", "dev-tests", "mainnet-like", "steem-testnet")}
 KNOWN_KEYS = {
     *CHAINS["steem-testnet"].witness_keys,
     *(wif_from_secret(derive_secret("alice", role, "dev")) for role in ("active", "posting")),

@@ -148,7 +148,7 @@ def test_version_lists_chains() -> None:
     done = coind("version")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[0] == "coind 0.1.0"
-    assert "chains dev dev-tests steem-mainnet steem-testnet testnet" in done.stdout
+    assert "chains dev dev-tests mainnet-like steem-mainnet steem-testnet testnet" in done.stdout
 
 
 @pytest.mark.parametrize(

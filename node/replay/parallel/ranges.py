@@ -14,7 +14,7 @@ import trio
 from msgspec import Struct
 
 from node.history.apply import ChainCursor, replay
-from node.history.chain_detection import fitted
+from node.history.chain_detection import fitted, stored_variant
 from node.history.sources import STANDARD_INPUT, OlderBlocks, open_source
 from node.runtime.errors import FileError, NodeError
 from node.runtime.progress import Progress
@@ -93,7 +93,8 @@ def boundary_of(path: Path) -> RangeBoundary:
 
 def verify_range(part: Range, report: Report) -> RangeResult:
     """Replay the blocks of a range and compare the resulting state. A failure is returned in the result."""
-    chain = Chain(new_state(fitted(load_spec(part.chain), Path(part.source))))
+    source = Path(part.source)
+    chain = Chain(new_state(fitted(stored_variant(load_spec(part.chain), source), source)))
     begun = time.monotonic()
     try:
         if part.begin is not None and (wrong := begin_at(chain, part, part.begin)):

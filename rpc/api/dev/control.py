@@ -77,7 +77,8 @@ class NextBlock(TypedDict):
 async def advance_time(chain: Chain, devchain: DevChain, processor: Processor, /, seconds: UInt32, leap: Text = "") -> HeadInfo:
     """Advance the chain's time by `seconds`, produce a block at the new time, and return the new head.
 
-    If `leap` is `missed`, the slots in between have no block, except one for pending transactions. If it is `produced`, each slot has a
+    If `leap` is `missed`, the slots in between have no block, except one for pending transactions, and in a leap of more than 14 days one
+    about every five days: in a longer gap, the claims on the reward fund would wrap below zero. If it is `produced`, each slot has a
     block. The default is the node's option `--leap`. A node that produces blocks continues from the new time.
 
     Missed slots take no time. A node produces up to 4,000 blocks per second. With a block in each slot, a day takes at least 7 seconds, and

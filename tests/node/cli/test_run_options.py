@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from cyclopts import ValidationError
@@ -12,6 +13,7 @@ from node.cli.run_options import start_time
 from node.devchain.block_modes import BlockMode, block_mode
 from node.runtime.address import Address
 from node.runtime.errors import NodeError
+from state.protocol.constants import MAIN_CHAIN_ID
 from tests.conftest import ROOT
 from tests.helpers.golden import fails, same_as_golden
 from tests.node.cli.conftest import Started, refused
@@ -29,6 +31,18 @@ def test_accounts_are_created_in_blocks_where_a_node_makes_them(started: Started
     follow = ("--follow", "http://127.0.0.1:1")
     for words, expected in (((), True), (("--no-produce",), False), (follow, True), ((*follow, "--no-produce"), False)):
         assert started("run", *words).spec.genesis.accounts_in_blocks == expected
+
+
+def test_the_chain_id_of_the_public_network_needs_its_option(started: Started, tmp_path: Path) -> None:
+    path = tmp_path / "zeros.toml"
+    path.write_text(f'base = "mainnet-like"\nchain_id = "{"0" * 64}"\n')
+    for chain in ("mainnet-like", path):
+        assert started("run", "--chain", chain, "--main-chain-id").spec.chain_id == MAIN_CHAIN_ID
+    assert started("run", "--chain", "mainnet-like").spec.chain_id != MAIN_CHAIN_ID
+    same_as_golden(refused("run", "--chain", path))
+    # A chain that this node can't make blocks of has the id from its spec.
+    assert started("run", "--chain", "steem-mainnet").spec.chain_id == MAIN_CHAIN_ID
+    same_as_golden(refused("run", "--chain", "steem-mainnet", "--main-chain-id"))
 
 
 def test_blocks_and_time(started: Started) -> None:

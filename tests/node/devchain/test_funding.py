@@ -74,7 +74,7 @@ def test_history_shows_where_accounts_and_balances_come_from() -> None:
         "0.000 COIN",
     )
     require_funded(chain.chain)
-    assert chain.chain.state.account("alice").vesting_shares == 100_000_000_000
+    assert chain.chain.state.account("alice").vesting_shares == 10_000_000_000_000
 
 
 def test_other_nodes_accept_the_blocks() -> None:

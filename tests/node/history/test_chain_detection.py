@@ -4,12 +4,14 @@ import os
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
+from node.app.context import NodeContext
 from node.app.local_chain import LocalChain
-from node.history.chain_detection import ChainUnclear, detect_chain
+from node.app.settings import Settings
+from node.history.chain_detection import ChainUnclear, detect_chain, former_spec
 from node.runtime import former_chains
-from node.specs.builder import load_spec
+from node.runtime.errors import NodeError
+from node.specs.builder import load_spec, with_main_chain_id
 from node.storage.blocklog import LOG_NAME
 from node.storage.datafolder import CHAIN_NAME, DataFolder
 from state.chain.chain import Chain
@@ -92,7 +94,7 @@ def test_the_first_blocks_show_the_number_of_accounts(tmp_path: Path, count: int
 @pytest.mark.parametrize("chain_id", former_chains.FORMER)
 def test_blocks_of_a_former_chain_are_refused(tmp_path: Path, chain_id: str) -> None:
     name = former_chains.FORMER[chain_id]
-    former = replace(load_spec(name).with_accounts_in_blocks(False), chain_id=bytes.fromhex(chain_id))
+    former = former_spec(chain_id)
     chain = Chain(new_state(former))
     chain.push_transaction(transfer(chain))
     data = DataFolder(tmp_path / "data", former, chain.state.wire)
@@ -105,6 +107,23 @@ def test_blocks_of_a_former_chain_are_refused(tmp_path: Path, chain_id: str) -> 
             with fails(ChainUnclear):
                 detect_chain(path, given)
         assert detect_chain(path, former) == former
+
+
+def test_a_folder_with_the_chain_id_of_the_public_network(tmp_path: Path) -> None:
+    plain = load_spec("mainnet-like")
+    spec = with_main_chain_id(plain)
+    chain = LocalChain(spec)
+    data = DataFolder(tmp_path, spec, chain.chain.state.wire)
+    data.log.switch((), [block for number in range(1, 26) if (block := chain.chain.block_by_number(number))])
+    data.close()
+    for given in (None, plain, spec):
+        assert detect_chain(tmp_path, given) == spec
+    # Only the option makes a node continue it.
+    with fails(NodeError):
+        DataFolder(tmp_path, NodeContext(Settings(spec=plain, plugins=(), data=tmp_path)).settings.spec, chain.chain.state.wire)
+    assert NodeContext(Settings(spec=spec, plugins=(), data=tmp_path)).settings.spec == spec
+    with pytest.raises(ChainUnclear):
+        detect_chain(tmp_path, load_spec("dev"))
 
 
 def test_an_unreadable_chain_file_is_refused(folder: Path) -> None:

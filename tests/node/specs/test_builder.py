@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 
 from node.app.context import NodeContext
+from node.app.local_chain import LocalChain
 from node.app.settings import Settings
 from node.runtime.errors import NodeError
 from node.specs.builder import SpecError, load_spec, spec_names, with_accounts, with_witnesses
@@ -32,7 +34,7 @@ def user_spec(folder: Path, text: str, name: str = "mine.toml") -> str:
 
 
 def test_the_built_in_chains() -> None:
-    assert spec_names() == ["dev", "dev-tests", "steem-mainnet", "steem-testnet", "testnet"]
+    assert spec_names() == ["dev", "dev-tests", "mainnet-like", "steem-mainnet", "steem-testnet", "testnet"]
     assert [load_spec(name).name for name in spec_names()] == spec_names()
 
 
@@ -66,9 +68,9 @@ def test_the_genesis_supply_of_dev_adds_up() -> None:
     liquid = spec.constants.COIN_INIT_SUPPLY + sum(account.coin for account in accounts)
     assert spec.genesis_supply == liquid + spec.genesis_vesting_fund
     assert spec.genesis_printed_sbd == sum(account.sbd for account in accounts)
-    assert spec.genesis_vesting_shares == sum(spec.genesis.shares(account.vesting) for account in accounts)
-    # After the split in hardfork 1, the price of VESTS is that of an empty chain: 1.000 COIN for 1.000000 VESTS.
-    assert spec.genesis_vesting_shares * constants.VESTING_SPLIT == spec.genesis_vesting_fund * constants.VESTS_PER_COIN_SATOSHI
+    assert spec.genesis_vesting_fund == spec.witness_vesting + sum(account.vesting for account in accounts)
+    # After the split in hardfork 1, 1.000 COIN makes 100.000000 VESTS.
+    assert spec.genesis_vesting_shares * constants.VESTING_SPLIT == spec.genesis_vesting_fund * 100 * constants.VESTS_PER_COIN_SATOSHI
 
 
 def test_testnet_and_steem_testnet_differ_in_names_only() -> None:
@@ -96,6 +98,60 @@ def test_steem_mainnet() -> None:
     assert spec.genesis_supply == spec.block_limit == 0
     assert spec.witness_keys == ()
     assert spec.community_prefix == "hive-"
+
+
+# Constants whose values on the public network a new chain can't have: block numbers and times in its past, and its first supply.
+NOT_BORNE = {
+    "COIN_GENESIS_TIME",
+    "COIN_MINING_TIME",
+    "COIN_INIT_SUPPLY",
+    "COIN_OWNER_AUTH_HISTORY_TRACKING_START_BLOCK_NUM",
+    "COIN_PROTECTION_HARDFORK_TIME",
+    "REVERSE_AUCTION_START_TIME",
+    "SQUARE_ROOT_START_TIME",
+    "RC_START_BLOCK",
+    "NEGATIVE_WITHDRAW_REFUSED_AFTER_BLOCK",
+    "TREASURY_AT_GENESIS",
+    "PRESET_RECENT_CLAIMS",
+    "SHUT_DOWN_INACTIVE_WITNESSES",
+}
+
+
+def test_mainnet_like_has_the_names_and_constants_of_the_public_network() -> None:
+    spec, main = load_spec("mainnet-like"), load_spec("steem-mainnet")
+    for name in ("brand", "coin_symbol", "debt_symbol", "vests_symbol", "key_prefix", "smt", "community_prefix", "treasury"):
+        assert getattr(spec, name) == getattr(main, name)
+    given, wanted = asdict(spec.constants), asdict(main.constants)
+    assert {name for name in wanted if given[name] != wanted[name]} == NOT_BORNE
+    assert spec.chain_id == hashlib.sha256(b"\x0cmainnet-like").digest()
+    assert (spec.genesis.hardfork, len(spec.genesis.witness_names)) == (23, 21)
+    assert {"guest123", "ned", "almost-digital", "beembot", "gtg", "emrebeyler"} < {account.name for account in spec.genesis.accounts}
+
+
+@pytest.mark.parametrize("are_in_blocks", [True, False])
+def test_mainnet_like_adds_up(are_in_blocks: bool) -> None:
+    chain = LocalChain(load_spec("mainnet-like").with_accounts_in_blocks(are_in_blocks))
+    for _ in range(2):
+        validate_invariants(chain.chain.state)
+        chain.mine(500)
+    # Operations after hardforks 9 and 23 create accounts that those hardforks take away from a genesis.
+    assert [account["name"] for account in chain.call("condenser_api.get_accounts", [["alice", "ned", "gtg"]])] == (
+        ["alice", "ned", "gtg"] if are_in_blocks else ["alice"]
+    )
+    ned = chain.chain.state.accounts.by_name.get("ned")
+    assert ned is None or (ned.balance, ned.sbd_balance) == (100_000_000, 1_000_000)
+
+
+def test_mainnet_like_can_be_used_in_tests() -> None:
+    chain = LocalChain("mainnet-like")
+    chain.broadcast("transfer", {"from": "ned", "to": "guest123", "amount": "1.000 STEEM", "memo": ""})
+    post = {"author": "gtg", "permlink": "first", "title": "t", "body": "b", "json_metadata": ""}
+    chain.broadcast("comment", {"parent_author": "", "parent_permlink": "hive-148441", **post})
+    chain.broadcast("vote", {"voter": "ned", "author": "gtg", "permlink": "first", "weight": 10000})
+    chain.advance(8 * constants.DAY_SECONDS)
+    paid = chain.call("condenser_api.get_content", ["gtg", "first"])
+    assert paid["total_payout_value"] > "1.000 SBD"
+    assert chain.call("bridge.get_community", {"name": "hive-148441"})["name"] == "hive-148441"
 
 
 def test_hardforks_are_counted_from_genesis() -> None:
@@ -243,7 +299,7 @@ WRONG = [
     (f"{ACCOUNTS}names = ['Bob']", "genesis.accounts[0].names[0]"),
     (f"{ACCOUNTS}names = ['bob', 'bob']", "genesis.accounts[0].names[1]"),
     (f"{ACCOUNTS}names = ['coin.dao']", "genesis.accounts[0].names[0]"),
-    (f"{ACCOUNTS}names = ['dan']", "genesis.accounts[0].names[0]"),
+    (f"genesis.accounts_in_blocks = false\n{ACCOUNTS}names = ['dan']", "genesis.accounts[0].names[0]"),
     (f"{ACCOUNTS}names = ['bob']\nvesting = '1.001'", "genesis.accounts[0].vesting"),
     (f"{ACCOUNTS}names = ['bob']\ncoin = '999999999999.999'", "genesis.accounts"),
     ("[[genesis.accounts]]\nnames = ['bob']", "genesis.accounts[0].owner"),
@@ -260,7 +316,7 @@ def test_errors_name_file_and_key(tmp_path: Path, line: str, key: str) -> None:
 
 
 def test_all_clashing_names_are_reported_at_once(tmp_path: Path) -> None:
-    path = user_spec(tmp_path, f'base = "dev"\n{ACCOUNTS}names = ["bob", "bob", "Carl", "dan", "eve", "coin.dao"]\n')
+    path = user_spec(tmp_path, f'base = "testnet"\n{ACCOUNTS}names = ["bob", "bob", "Carl", "dan", "eve", "coin.dao"]\n')
     with pytest.raises(SpecError) as caught:
         load_spec(path)
     assert caught.value.key == "genesis.accounts[0].names[1]"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from node.history.chain_detection import former_spec
 from node.runtime import former_chains
 from node.runtime.errors import NodeError
 from node.snapshots.file import IncompatibleSnapshot
@@ -60,7 +61,7 @@ def test_chains_of_older_versions_are_the_same() -> None:
 @pytest.mark.parametrize("chain_id", former_chains.FORMER)
 def test_a_former_chain_is_refused_with_the_way_to_use_it(tmp_path: Path, chain_id: str) -> None:
     name = former_chains.FORMER[chain_id]
-    former = replace(load_spec(name).with_accounts_in_blocks(False), chain_id=bytes.fromhex(chain_id))
+    former = former_spec(chain_id)
     opened(tmp_path / "data", former)
     said = refusal(tmp_path / "data", load_spec(name))
     same_as_golden(said)
