@@ -31,6 +31,7 @@ class Content(Struct, frozen=True, forbid_unknown_fields=True):
     """A transaction that the node gets before the suite starts, signed with the keys of the chain's accounts and of `Suite.accounts`."""
 
     operations: list[Any]
+    node: str = ""  # the name of the node that gets it; by default, each node
 
 
 class ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,23 +66,20 @@ class Suite(Struct, frozen=True, forbid_unknown_fields=True):
     command: list[str]
     results: Literal["tap", "junit", "marks"]
     chain: str = "mainnet-like"
-    testnet: str = ""  # the chain of a second node, for suites that use a test network in addition to a public one
+    nodes: dict[str, str] = {}  # the chains of further nodes by name, for suites that use a test network in addition to a public one
     needs: list[str] = []
     install: list[list[str]] = []
     options: list[str] = []
+    blocks: int = 0  # made by each node before the suite starts, in the time before the present
     environment: dict[str, str] = {}
     seconds_max: int = 600
-    accounts: list[str] = []  # created by initminer, with 1,000 tokens and as much in VESTS; their password is PASSWORD
+    accounts: list[str] = []  # created by initminer with funds unless the chain has them; their password is PASSWORD
     content: list[Content] = []
+    traffic: bool = False  # whether the node gets a transaction every second, as streams of transactions expect it
     files: list[ConfigFile] = []
     replace: list[Replacement] = []
     listed: list[Listed] = []
     name: str = field(default="", name="_name")  # the name of the file
-
-    @property
-    def chains(self) -> list[str]:
-        """The chains of the suite's nodes."""
-        return [self.chain, self.testnet] if self.testnet else [self.chain]
 
     @property
     def uses_python(self) -> bool:

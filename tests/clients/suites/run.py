@@ -4,20 +4,28 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from node.client.http import Client
+from node.runtime.errors import NodeError
 from state.protocol.keys.keys import derive_secret, public_key, public_key_text, wif_from_secret
 from tests.clients.suites.declaration import HERE, KINDS, PASSWORD, Suite, fill
 from tests.clients.suites.results import Outcome, outcomes
 from tests.clients.suites.sources import adapt, installed, paths
 from tests.helpers.sessions import SetupError, report, running_node, say
+
+BLOCK_SECONDS = 3
+TRAFFIC_SECONDS = 1
+# The tokens of each account that is created, and those that it powers up.
+FUNDS = "100000.000"
 
 
 class Row(Struct):
@@ -31,14 +39,14 @@ def results(suites: Sequence[Suite], environments: Path, git_directories: Mappin
     """Run suites and print a table of them. Yield the result of each test that passed, was skipped, or failed without being listed."""
     rows: list[Row] = []
     for suite in suites:
-        say(f"\n== the suite of {suite.library} {suite.version} on {' and '.join(suite.chains)}")
+        say(f"\n== the suite of {suite.library} {suite.version} on {' and '.join([suite.chain, *suite.nodes.values()])}")
         if missing := [program for program in suite.needs if shutil.which(program) is None]:
             yield report(f"skip {suite.name}: {' and '.join(missing)} can't be found")
             continue
         try:
             place = environments / suite.name
             found = run(suite, place, installed(suite, place, git_directories.get(suite.name)))
-        except SetupError as error:
+        except (SetupError, NodeError) as error:
             yield report(f"fail {suite.name}: {error}")
             continue
         row = Row(suite, Counter())
@@ -71,13 +79,18 @@ def run(suite: Suite, place: Path, work: Path) -> dict[str, Outcome]:
     junit.unlink(missing_ok=True)
     values = paths(place)
     with ExitStack() as nodes:
-        for prefix, chain in zip(("", "testnet_"), suite.chains, strict=False):
-            name = str(HERE / chain) if chain.endswith(".toml") else chain
-            url = nodes.enter_context(running_node(name, *suite.options))
+        for node, chain in {"first": suite.chain, **suite.nodes}.items():
+            spec = str(HERE / chain) if chain.endswith(".toml") else chain
+            start = int(time.time()) - suite.blocks * BLOCK_SECONDS
+            url = nodes.enter_context(running_node(spec, "--time", str(start), *suite.options))
+            prefix = f"{node}_" if node in suite.nodes else ""
             values |= {prefix + name: value for name, value in values_of_node(url).items()}
-            populate(Client(url), suite)
+            populate(Client(url), suite, node)
+            Client(url).call("dev_api.mine", {"count": suite.blocks})
         adapt(suite, place, values)
         command = [fill(word, values) for word in suite.command]
+        if suite.traffic:
+            nodes.enter_context(traffic(str(values["url"])))
         environment = os.environ | {name: fill(text, values) for name, text in suite.environment.items()}
         status = logged(command, log, work, environment, suite.seconds_max)
     found = outcomes(suite, log, junit)
@@ -98,17 +111,20 @@ def values_of_node(url: str) -> dict[str, object]:
     }
 
 
-def populate(client: Client, suite: Suite) -> None:
+def populate(client: Client, suite: Suite, node: str) -> None:
     """Create the accounts and the content that a suite expects."""
     config = client.call("database_api.get_config")
     [prefix] = [value for name, value in config.items() if name.endswith("_ADDRESS_PREFIX")]
     fee = client.call("condenser_api.get_chain_properties")["account_creation_fee"]
-    funds = f"1000.000 {fee.split()[1]}"
+    funds = f"{FUNDS} {fee.split()[1]}"
+    existing = {account["name"] for account in client.call("condenser_api.get_accounts", [suite.accounts])}
     keys: list[str] = []
     for name in suite.accounts:
         secrets = {role: derive_secret(name, role, PASSWORD) for role in ("owner", "active", "posting", "memo")}
         public = {role: public_key_text(public_key(secret), prefix) for role, secret in secrets.items()}
         keys += [wif_from_secret(secrets["active"]), wif_from_secret(secrets["posting"])]
+        if name in existing:
+            continue
         account: dict[str, object] = {
             role: {"weight_threshold": 1, "account_auths": [], "key_auths": [[public[role], 1]]} for role in ("owner", "active", "posting")
         }
@@ -120,7 +136,27 @@ def populate(client: Client, suite: Suite) -> None:
         ]
         client.call("dev_api.broadcast_operations", {"operations": operations})
     for content in suite.content:
-        client.call("dev_api.broadcast_operations", {"operations": content.operations, "keys": keys})
+        if content.node in {node, ""}:
+            client.call("dev_api.broadcast_operations", {"operations": content.operations, "keys": keys})
+
+
+@contextmanager
+def traffic(url: str) -> Iterator[None]:
+    """Broadcast a transaction every second for the duration of the context."""
+    ended = threading.Event()
+    ping = {"required_auths": ["initminer"], "required_posting_auths": [], "id": "ping", "json": "{}"}
+
+    def broadcast() -> None:
+        while not ended.wait(TRAFFIC_SECONDS):
+            Client(url).call("dev_api.broadcast_operations", {"operations": [["custom_json", ping]]})
+
+    thread = threading.Thread(target=broadcast, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def logged(command: list[str], log: Path, work: Path, environment: Mapping[str, str], seconds_max: int) -> int:
