@@ -86,7 +86,7 @@ def process_optional_actions(state: State, block: SignedBlock) -> None:
 
 
 def listed(block: SignedBlock, tag: int) -> tuple[Action, ...]:
-    """Return the actions of one kind in a block's header."""
+    """Return the required or optional actions in a block's header: the value of the header extension with this tag, () without it."""
     return next((extension.value for extension in block.extensions if getattr(extension, "tag", 0) == tag), ())
 
 

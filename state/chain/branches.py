@@ -39,7 +39,7 @@ class SignerHistory:
         self._rounds = _FieldHistory(state.witness_schedules, "current_shuffled_witnesses")
 
     def undone(self, mark: int) -> None:
-        """Forget the journal records after the position `mark`. Call this when the journal is undone to that position."""
+        """Forget the keys and rounds recorded after the journal position `mark`. Call this when the journal is undone to that position."""
         self._keys.undone(mark)
         self._rounds.undone(mark)
 

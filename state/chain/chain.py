@@ -68,7 +68,7 @@ class Chain:
 
     @property
     def pending(self) -> Pending:
-        """The pending transactions. A change of the head replaces the list."""
+        """The pending transactions. Each change of the head creates a new list."""
         return self.pool.transactions
 
     # -------------------------------------------------------------- snapshots, savepoints
@@ -177,7 +177,7 @@ class Chain:
             self.pool.apply_again(undone, skip_flags)
 
     def pop_block(self) -> None:
-        """Undo the head block. Its transactions are applied again after the next block, unless that contains them."""
+        """Undo the head block. Its transactions are applied again after the next block, except those that the next block contains."""
         head = existing(self.head, "there is no block to pop", condition="head_block.valid()")
         self.main_branch.require_reversible()
         require(self.forks.get(head.previous) is not None, "popping block would leave head block null", condition="prev")
@@ -199,11 +199,13 @@ class Chain:
     # -------------------------------------------------------------- transactions
 
     def push_transaction(self, trx: SignedTransaction, skip_flags: int = Skip.NOTHING, units_max: int | None = None) -> None:
-        """Apply a transaction on top of the pending transactions and add it to them. It can be refused, for example with TooMuchWork."""
+        """Apply a transaction on top of the pending transactions and add it to them. The transaction can be refused, for example with
+        TooMuchWork.
+        """
         self.pool.push(trx, skip_flags, units_max)
 
     def clear_pending(self) -> None:
-        """Undo and drop all pending transactions, and those of popped blocks."""
+        """Undo and drop all pending transactions, including the transactions of popped blocks."""
         self.pool.clear()
 
     # -------------------------------------------------------------- producing and debugging

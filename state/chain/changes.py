@@ -64,7 +64,7 @@ def changes_since(state: State, mark: int) -> Iterator[RowChange]:
 
 
 def session_of(chain: Chain, number: int) -> tuple[int, int]:
-    """Return the journal positions before and after a block, its edits included."""
+    """Return the journal positions before and after a block, including the block's state edits."""
     marks = chain.main_branch.positions
     first, head = (marks[0][0], marks[-1][0]) if marks else (0, chain.state.props.head_block_number)
     require(number <= head, "there is no block ${number} yet", condition="number <= head", number=number)
@@ -92,7 +92,7 @@ def tables_of(state: State) -> Iterator[tuple[str, Table[Any]]]:
 
 
 def _touched(state: State, begin: int, end: int) -> Iterable[_Touched]:
-    """Read the journal records of a block and those after it. Return the rows that the block wrote."""
+    """Return the rows that a block wrote, from its journal records (`begin` to `end`) and the later records of the same rows."""
     undo: dict[int, tuple[Table[Any], str, str]] = {}
     for name, table in tables_of(state):
         if not table.is_loading:  # a table that still loads has no writes

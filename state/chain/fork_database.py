@@ -161,7 +161,9 @@ class ForkDatabase:
         return found
 
     def require_room(self, block: SignedBlock, is_kept: bool = True) -> None:
-        """Refuse a fork block for which there is no room. `is_kept` means that the block is going to stay a fork block."""
+        """Refuse a fork block for which there is no room. If `is_kept` is false, the block will move to the main branch, so its memory
+        isn't counted.
+        """
         require(
             self._siblings[block.number, block.witness] < SIBLINGS_MAX,
             "there are already ${n} fork blocks with number ${number} of witness ${witness}",

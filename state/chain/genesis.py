@@ -96,7 +96,9 @@ def default_properties(spec: ChainSpec) -> ChainProperties:
 
 
 def add_creation_fees(state: State) -> None:
-    """Give the first witness the fees for the accounts that it creates in the first blocks, which the hardforks have changed."""
+    """Credit the first witness with the fees for the accounts that it creates in the first blocks. The hardforks of genesis have changed
+    the fee.
+    """
     genesis, props = state.spec.genesis, state.props
     fees = state.schedule.median_props.account_creation_fee * len(genesis.accounts)
     creator = state.account(genesis.witness)
@@ -105,7 +107,9 @@ def add_creation_fees(state: State) -> None:
 
 
 def set_witness_properties(state: State) -> None:
-    """Set what the spec lets the witnesses propose. The properties of the first one, which is alone in the first round, are in force."""
+    """Give each witness the chain properties and the price from the spec. The first witness's are in force, since it is alone in the first
+    round.
+    """
     genesis = state.spec.genesis
     for name in genesis.witness_names:
         given, witness = genesis.witness_settings(name), state.witness(name)

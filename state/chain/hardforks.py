@@ -162,7 +162,7 @@ def recount_witness_votes(state: State) -> None:
 
 
 def recount_voted(state: State, only_with_proxy: bool) -> None:
-    """Recount the witnesses that each account votes for. With `only_with_proxy`, the count of accounts without a proxy is set to 0."""
+    """Recount the witnesses that each account votes for. With `only_with_proxy`, an account without a proxy gets the count 0."""
     for account in list(state.accounts):
         count = 0
         if not only_with_proxy or account.proxy:
@@ -288,7 +288,7 @@ def raise_account_fee(state: State) -> None:
 
 
 def replace_fee(props: ChainProperties, fee: int) -> ChainProperties:
-    """Return chain properties in which the account creation fee is replaced."""
+    """Return chain properties with another account creation fee."""
     return structs.replace(props, account_creation_fee=fee)
 
 

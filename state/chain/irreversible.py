@@ -20,7 +20,7 @@ def no_block(number: int) -> None:
 
 
 def missing(block: int) -> ChainError:
-    """Return the error for an operation that is missing from its block, or whose block is missing, because a file is damaged."""
+    """Return the error for an operation that can't be found, because a damaged file lacks the operation or its whole block."""
     return Refused("the operation is not in block ${block}", condition="operation != nullptr", block=block)
 
 

@@ -57,7 +57,7 @@ class MainBranch:
         self.sidecars.forget_after(number)
 
     def restore(self, branch: BranchCopy, positions: Iterable[tuple[int, int, int]]) -> None:
-        """Return to the blocks of a savepoint, whose state is already restored."""
+        """Return to the blocks of a savepoint after its state was restored. `positions` are the savepoint's journal positions of blocks."""
         self.irreversible_blocks.return_to(branch)
         self.forks, self.positions = branch.forks.copy(), deque(positions)
         # The old `SignerHistory` holds positions in the replaced journal.

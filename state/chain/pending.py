@@ -56,7 +56,7 @@ class Pending(Sequence[SignedTransaction]):
         self._sizes[account] = self._sizes.get(account, 0) + size
 
     def has_room(self, size: int) -> bool:
-        """Whether one more transaction of `size` bytes of memory fits, the reserve included."""
+        """Whether a transaction that takes `size` bytes of memory still fits, if it can also use the reserve."""
         return self.size + size <= PENDING_SIZE_MAX + KEPT_SIZE
 
     def require_room(self, trx: SignedTransaction) -> HeldSizes:

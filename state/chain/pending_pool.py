@@ -103,7 +103,7 @@ class PendingPool:
                 self._apply_one(trx, held, skip_flags)
 
     def clear(self) -> None:
-        """Undo and drop all pending transactions, and those of popped blocks."""
+        """Undo and drop all pending transactions, including the transactions of popped blocks."""
         self.undo()
         self.popped.clear()
 

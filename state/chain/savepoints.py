@@ -28,7 +28,9 @@ class StateCopy:
         self._hardfork_times = state.hardfork_times.copy()
 
     def fill(self) -> Generator[None, None, "StateCopy"]:
-        """Copy the state in steps of a few tens of milliseconds, and return self. Changes between steps must be undone before the next."""
+        """Copy the state in steps of a few tens of milliseconds, and return self. The caller must undo changes of the state before the next
+        step.
+        """
         state = self._state
         for keeping in (*[table.copying for _, table in state.tables()], *state.keepers):
             self._parts.append((yield from keeping()))
@@ -93,7 +95,7 @@ class BranchCopy(Struct, frozen=True, eq=False, weakref=True):
         return self.block(number, wire).id == other.block(number, wire).id
 
     def save(self, same: int) -> None:
-        """Save the blocks after block `same` that only `older` finds, before the log drops them."""
+        """Save the blocks after block `same` that only the log contains (`older` reads them), before they are dropped from the log."""
         for number in range(same + 1, self.base + 1):
             if number not in self.saved:
                 packed = self.older(number)
@@ -109,7 +111,7 @@ class BranchCopy(Struct, frozen=True, eq=False, weakref=True):
 
 
 class Savepoint(Struct, frozen=True):
-    """A copy of a chain, to which it can return any number of times (`Chain.restore`)."""
+    """A copy of a chain's state and blocks. `Chain.restore` returns the chain to it, any number of times."""
 
     state: StateCopy
     branch: BranchCopy

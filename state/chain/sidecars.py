@@ -51,7 +51,7 @@ class BlockSidecars:
         return any(block_number(block_id) > number for block_id in self.edits)
 
     def apply(self, state: State, block_id: bytes) -> None:
-        """Make the edits of a block, on the state after that block."""
+        """Apply a block's edits to the state after that block."""
         self._apply(state, self.edits_of(block_id), 0)
 
     def add_to_head(self, state: State, edits: Iterable[StateEdit], *, is_reversible: bool, are_known: bool = False) -> None:
@@ -92,7 +92,7 @@ class BlockSidecars:
         self.edits = {block_id: edits for block_id, edits in self.edits.items() if block_number(block_id) <= number}
 
     def drop(self, block_ids: Iterable[bytes]) -> bool:
-        """Forget the edits of blocks, and call `on_dropped` if there were any. Return whether there were."""
+        """Forget the edits of blocks, and return whether there were any. If there were, call `on_dropped`."""
         dropped = self.forget(block_ids)
         if dropped:
             for listener in self.on_dropped:

@@ -90,7 +90,7 @@ def public_keys_from_memo(name: str, memo: str) -> set[bytes]:
 
 
 def require_few_beneficiaries(state: State, operation: CommentOptions) -> None:
-    """Refuse more than 8 beneficiaries. Options of an unknown comment are left to the consensus rules."""
+    """Refuse more than 8 beneficiaries. If the comment is unknown, accept the operation here, because the consensus rules refuse it."""
     if not state.is_pushing or state.comments.by_permlink.get(operation.author, operation.permlink) is None:
         return
     for extension in operation.extensions:

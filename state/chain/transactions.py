@@ -63,7 +63,7 @@ def authority_lookups(state: State) -> Lookups:
 
 
 def canonical_rule(state: State) -> Canonical:
-    """Return the canonical form required of signatures: BIP 62 since hardfork 20, and before the rule of the reference's library."""
+    """Return the canonical form required of signatures: since hardfork 20 that of BIP 62, before it that of the reference's crypto library."""
     return Canonical.bip_0062 if state.hardfork >= 20 else Canonical.fc_canonical
 
 
@@ -230,7 +230,7 @@ def apply_transaction(state: State, trx: SignedTransaction, skip_flags: int = Sk
 
 
 def apply_operations(state: State, trx: SignedTransaction) -> None:
-    """Apply the operations in order. A refusal gets the index of its operation."""
+    """Apply the operations in order. If an operation is refused, the error contains the operation's index."""
     for index, operation in enumerate(trx.operations):
         state.position.op_in_trx = index
         try:

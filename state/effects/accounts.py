@@ -42,7 +42,7 @@ def require_members(state: State, authority: Authority, role: str, account: str)
 
 
 def require_accounts(state: State, authority: Authority) -> None:
-    """Refuse an authority with an unknown member account, with the message of the account lookup."""
+    """Refuse an authority with an unknown member account. The message is that of a failed account lookup."""
     for name, _ in authority.account_auths:
         state.account(name)
 

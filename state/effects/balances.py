@@ -30,19 +30,19 @@ def median_price(state: State) -> Price:
 
 
 def to_sbd(state: State, coin: int) -> int:
-    """Convert an amount of COIN to SBD at the median price; 0 without a price."""
+    """Convert an amount of COIN to SBD at the median price. Return 0 if there is no price."""
     price = median_price(state)
     return 0 if price == NULL_PRICE else convert(Asset(coin, COIN), price).amount
 
 
 def to_coin(state: State, sbd: int) -> int:
-    """Convert an amount of SBD to COIN at the median price; 0 without a price."""
+    """Convert an amount of SBD to COIN at the median price. Return 0 if there is no price."""
     price = median_price(state)
     return 0 if price == NULL_PRICE else convert(Asset(sbd, SBD), price).amount
 
 
 def vests_to_coin(state: State, vests: int) -> int:
-    """Convert VESTS to COIN at the price of the vesting fund: 1000 to 1 while the fund is empty."""
+    """Convert VESTS to COIN at the price of the vesting fund. While the fund is empty, 1000 VESTS are worth 1 COIN."""
     props = state.props
     if props.total_vesting_fund_coin == 0 or props.total_vesting_shares == 0:
         return ratio(vests, 1000, 1_000_000)
@@ -50,7 +50,7 @@ def vests_to_coin(state: State, vests: int) -> int:
 
 
 def coin_to_vests(state: State, coin: int) -> int:
-    """Convert COIN to VESTS at the price of the vesting fund: 1 to 1000 while the fund is empty."""
+    """Convert COIN to VESTS at the price of the vesting fund. While the fund is empty, 1 COIN is worth 1000 VESTS."""
     props = state.props
     if props.total_vesting_fund_coin == 0 or props.total_vesting_shares == 0:
         return ratio(coin, 1_000_000, 1000)
@@ -86,7 +86,7 @@ def balance_of(state: State, account: Account, symbol: int) -> int:
 
 
 def adjust_balance_of(state: State, name: str, delta: int, symbol: int) -> None:
-    """Change the liquid balance of an account name. For a token the account need not exist."""
+    """Change the liquid balance of the account with this name. For a token the account need not exist."""
     if is_smt(symbol):
         adjust_token_balance(state, name, delta, symbol)
     else:

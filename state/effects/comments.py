@@ -115,7 +115,7 @@ def require_new_permlink(permlink: str) -> None:
 
 
 def require_editable(state: State, author: Account, comment: Comment) -> None:
-    """Refuse an edit too soon after the author's last post or edit, and in hardforks 10 to 16 an edit of an old comment."""
+    """Refuse an edit too soon after the author's last post or edit. In hardforks 10 to 16, also refuse an edit of an old comment."""
     hardfork = state.hardfork
     if hardfork >= 21 or state.is_pushing:
         # Before hardfork 21 this was checked only for pushed transactions.
@@ -201,6 +201,6 @@ def first_payout_time(state: State, comment: Comment) -> int:
 
 
 def post_bandwidth(state: State, author: Account) -> int:
-    """Return an author's posting average: 10000 for this root plus the last value, which decays linearly within a day."""
+    """Return an author's posting average, which decays linearly within a day: the decayed last value plus 10000 for the new root post."""
     elapsed = min(state.head_time - author.last_root_post, constants.COIN_POST_AVERAGE_WINDOW)
     return author.post_bandwidth * (constants.COIN_POST_AVERAGE_WINDOW - elapsed) // constants.COIN_POST_AVERAGE_WINDOW + FULL_WEIGHT

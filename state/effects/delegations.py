@@ -36,7 +36,7 @@ def lendable(state: State, account: Account) -> tuple[int, int]:
 
 
 def downvotable(state: State, account: Account) -> int:
-    """Return the VESTS that correspond to an account's downvote mana, rounded in its favour."""
+    """Return the VESTS that correspond to an account's downvote mana, rounded in the account's favour."""
     percent = state.props.downvote_pool_percent
     if percent == 0:
         return account.voting_mana
@@ -83,7 +83,7 @@ def take_back(state: State, delegation: VestingDelegation, delegatee: Account, s
 
 
 def bars_after_loss(state: State, delegatee: Account, less: int, rest: int) -> dict[str, int]:
-    """Return the new values of a delegatee's bars when a delegation is reduced by `less` VESTS to `rest`."""
+    """Return a delegatee's new mana when a delegation to it is reduced by `less` VESTS to `rest`."""
     if state.hardfork >= 22:
         bars = manabar_changes(state, delegatee)
         return bars | {"voting_mana": used(bars["voting_mana"], less), "downvote_mana": used(bars["downvote_mana"], pool_part(state, less))}
@@ -94,5 +94,5 @@ def bars_after_loss(state: State, delegatee: Account, less: int, rest: int) -> d
 
 
 def pool_part(state: State, shares: int) -> int:
-    """Return the downvote mana of an amount of VESTS: the percentage of it that counts in the downvote bar."""
+    """Return the downvote mana of an amount of VESTS, which is a percentage of the amount."""
     return shares * state.props.downvote_pool_percent // COIN_100_PERCENT

@@ -47,7 +47,7 @@ def replenish_pool(state: State) -> None:
 
 
 def take_from_pool(state: State, symbol: int) -> None:
-    """Remove the name of a new token from the pool. The last name takes its position."""
+    """Remove the name of a new token from the pool, and move the pool's last name to the free position."""
     nais, name = list(state.nai_pool.nais), without_precision(symbol)
     if name not in nais:
         return
@@ -57,5 +57,5 @@ def take_from_pool(state: State, symbol: int) -> None:
 
 
 def without_precision(symbol: int) -> int:
-    """Return the symbol of the same name with precision 0, as in the pool."""
+    """Return the symbol with the same name and precision 0. The pool contains such symbols."""
     return symbol & ~DECIMALS_MASK

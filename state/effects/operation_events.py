@@ -45,6 +45,6 @@ def complete(state: State, operation: Operation) -> None:
 
 
 def emit(state: State, operation: Operation) -> None:
-    """Announce and complete a virtual operation whose state change is made before or after this call."""
+    """Announce a virtual operation, and mark it as completed at once. The caller changes the state before or after this call."""
     announce(state, operation)
     complete(state, operation)

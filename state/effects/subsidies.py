@@ -15,7 +15,7 @@ DECAY_MAX = UINT32_MAX
 
 
 def subsidy_params(budget: int, decay: int, min_decay: int = 0) -> SubsidyParams:
-    """Return the parameters of a pool. Its equilibrium, rounded up, is also its maximum."""
+    """Return the parameters of a pool of free accounts. Its equilibrium, rounded up, is also its maximum."""
     size = -(-(budget << constants.COIN_RD_DECAY_DENOM_SHIFT) // decay)
     return SubsidyParams(
         constants.COIN_ACCOUNT_SUBSIDY_PRECISION, budget, size, size, decay, constants.COIN_RD_DECAY_DENOM_SHIFT, min_decay

@@ -20,13 +20,13 @@ def token_with_name(state: State, symbol: int) -> SmtToken | None:
 
 
 def last_emission(state: State, symbol: int) -> SmtEmission | None:
-    """Return a token's latest schedule of emissions, or None."""
+    """Return a token's latest emission schedule, or None if there is none."""
     emission = next(state.smt_emissions.by_symbol_time.before(symbol, TIME_MAX + 1), None)
     return emission if emission is not None and emission.symbol == symbol else None
 
 
 def end_of_emission(emission: SmtEmission) -> int:
-    """Return the time of a schedule's last emission. Times wrap at 32 bits."""
+    """Return the time of an emission schedule's last emission. Times wrap at 32 bits."""
     if emission.interval_count == SMT_EMIT_INDEFINITELY:
         return TIME_MAX
     return (emission.schedule_time + emission.interval_seconds * emission.interval_count) % WORD32

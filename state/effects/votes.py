@@ -37,7 +37,9 @@ def scheduled_after(state: State, start: int, position: int, votes: int) -> int:
 
 
 def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
-    """Change a witness's votes: advance its position to now at the old speed, then compute its arrival at the new speed."""
+    """Change a witness's votes. Its position in the lap is first advanced to now at the old speed, then its arrival is computed at the new
+    speed.
+    """
     state.work.spend(VOTE_UNITS, "witness votes")
     now = state.schedule.current_virtual_time
     position = (witness.virtual_position + witness.votes * (now - witness.virtual_last_update)) % WORD128

@@ -210,7 +210,7 @@ def changed_vote(comment: Comment, vote: CommentVote, rshares: int) -> dict[str,
 
 
 def count_in_discussion(state: State, comment: Comment, size: int, changes: dict[str, int]) -> None:
-    """Apply the changes of a comment, and add the size of the vote to the root of its discussion."""
+    """Apply `changes` to a comment's row, and add the vote's absolute rshares (`size`) to the root of its discussion."""
     comments = state.comments
     if comment.root_comment == comment.id:
         comments.modify(comment, children_abs_rshares=share(comment.children_abs_rshares + size), **changes)

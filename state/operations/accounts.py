@@ -151,7 +151,9 @@ class AccountCreateWithDelegation(Operation, frozen=True):
             create_vesting(state, account, fee)
 
     def _require_paid(self, state: State, creator: Account) -> None:
-        """Refuse unless five times the fee plus the delegation are worth 150 median fees, and the fee is at least one."""
+        """Refuse unless five times the fee plus the delegation are worth 150 median creation fees, and the fee is at least one median
+        creation fee.
+        """
         require_funds_for(creator, self.fee)
         free = share(creator.vesting_shares - creator.delegated_vesting_shares - (creator.to_withdraw - creator.withdrawn))
         require(

@@ -355,7 +355,7 @@ def update_account(
 
 
 def update_metadata(state: State, account: Account, **texts: str) -> None:
-    """Replace an account's metadata. As in the reference, genesis accounts without metadata are refused."""
+    """Replace an account's metadata. As on the reference, this is refused for the genesis accounts that have no metadata."""
     row = state.account_metadata.by_account.get(account.id)
     if row is None:
         raise UnknownKey(kind="metadata", key=(account.name,))

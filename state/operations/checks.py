@@ -44,7 +44,7 @@ def require_json_metadata(json: str, field: str = "json_metadata") -> None:
 
 
 def require_valid_json(json: str, field: str) -> None:
-    """Refuse a text that isn't valid for the reference's lenient JSON parser. If the parser fails, its error is the refusal."""
+    """Refuse a text that isn't valid for the reference's lenient JSON parser. If the parser raises an error, that error is the refusal."""
     jsontext.require_valid(json, "JSON Metadata not valid JSON", condition=f"fc::json::is_valid({field})")
 
 

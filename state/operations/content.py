@@ -180,7 +180,7 @@ class CommentPayoutBeneficiaries(Struct, frozen=True):
     beneficiaries: Annotated[tuple[Beneficiary, ...], Many(Beneficiary)] = ()
 
     def validate(self) -> None:
-        """Refuse an empty or long list, invalid or unordered names, and weights or a sum above 100 %."""
+        """Refuse a list that is empty or too long, invalid or unordered names, and a weight or a sum of weights above 100 %."""
         shares = self.beneficiaries
         require(shares, "Must specify at least one beneficiary", condition="beneficiaries.size()")
         require(

@@ -67,7 +67,7 @@ class CustomJson(Operation, frozen=True):
 
 @operation(35)
 class CustomBinary(Operation, frozen=True):
-    """Store binary data under a text id, with authorities of any kind. No longer accepted from clients."""
+    """Store binary data under a text id, signed with authorities of any kind. No longer accepted from clients."""
 
     required_owner_auths: Names = ()
     required_active_auths: Names = ()
@@ -131,6 +131,6 @@ def require_short_data(state: State, data: bytes) -> None:
 
 
 def require_short(state: State, size: int, message: str, condition: str) -> None:
-    """Refuse a long payload in a pushed transaction. Blocks can contain longer ones."""
+    """Refuse a long payload in a pushed transaction. Blocks can contain longer payloads."""
     if state.is_pushing and size > COIN_CUSTOM_OP_DATA_MAX_LENGTH:
         raise Refused(message, condition=condition, bytes=COIN_CUSTOM_OP_DATA_MAX_LENGTH)

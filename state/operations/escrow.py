@@ -265,7 +265,9 @@ class EscrowRelease(Operation, frozen=True):
 
 
 def require_parties(escrow: Escrow, to: str, agent: str, name: str) -> None:
-    """Refuse an operation whose parties differ from those of its escrow. `name` is the name of the escrow in the reference's condition."""
+    """Refuse an operation whose parties differ from the parties of its escrow. `name` is the escrow's variable in the reference's
+    condition.
+    """
     require(escrow.to == to, "Operation 'to' (${o}) does not match escrow 'to' (${e}).", condition=f"{name}.to == o.to", o=to, e=escrow.to)
     # `${a}` stays in the message, as in the reference.
     require(
@@ -289,6 +291,6 @@ def require_covered(amount: Asset, balance: Asset, currency: str) -> None:
 
 
 def require_currencies(sbd_amount: Asset, coin_amount: Asset) -> None:
-    """Refuse amounts in another currency than that of their field."""
+    """Refuse an amount whose currency isn't that of its field: SBD in `sbd_amount`, COIN in `coin_amount`."""
     require(sbd_amount.symbol == SBD, "sbd amount must contain SBD", condition="sbd_amount.symbol == SBD_SYMBOL")
     require(coin_amount.symbol == COIN, "coin amount must contain COIN", condition="coin_amount.symbol == COIN_SYMBOL")

@@ -110,7 +110,7 @@ class Pow(Operation, frozen=True):
         raise Refused("${w}  ${witness}", condition='!"DUPLICATE WORK DISCOVERED"', w=json.encode(dump(self)).decode())
 
     def _require_worker(self, state: State) -> None:
-        """Refuse unless the account's active authority is only the key that has done the work."""
+        """Refuse unless the account's active authority consists of exactly one key, the one that has done the work."""
         active = state.authority(self.worker_account).active
         require(
             active.members == 1, "Miners can only have one key authority. ${a}", condition="worker_auth.active.num_auths() == 1", a=active
@@ -268,7 +268,7 @@ class SignedHeader(Struct, frozen=True):
 
 
 class SharedForm(Kind):
-    """Kind of a field whose elements have a legacy form that isn't used: the condenser writes the field like the other API groups."""
+    """Kind of a field that the condenser writes like the other API groups, although the elements of the field have a legacy form."""
 
     def __init__(self, element: type) -> None:
         self.element = element
@@ -316,7 +316,7 @@ class ReportOverProduction(Operation, frozen=True):
 
 
 def require_difficulty(state: State, summary: int) -> None:
-    """Refuse a proof of work that isn't below the target, which decreases with each miner in the queue."""
+    """Refuse a proof of work that isn't below the target. Each miner in the queue lowers the target."""
     waiting = state.props.num_pow_witnesses
     # Since hardfork 16, with equihash, targets are slightly higher.
     start = 0xFE00 if state.hardfork >= 16 else 0xFC00
@@ -367,7 +367,7 @@ def enter_queue(
 
 
 def proposed(props: ChainProperties, given: PowChainProperties | LegacyChainProperties) -> ChainProperties:
-    """Return a witness's properties, updated by those in a proof of work."""
+    """Return a witness's chain properties, with those in a proof of work (`given`) replacing the current values."""
     return structs.replace(
         props,
         account_creation_fee=given.account_creation_fee.amount,

@@ -141,7 +141,9 @@ class RemoveProposal(Operation, frozen=True):
                 state.proposals.modify(proposal, removed=True, end_date=end_date)
 
     def _own_proposals(self, state: State) -> Iterator[Proposal]:
-        """Yield the named proposals that exist. Another account's proposal is refused when it is reached."""
+        """Yield the existing proposals among those that the operation names. Refuse a proposal of another account when the iteration
+        reaches it.
+        """
         for number in self.proposal_ids:
             proposal = state.proposals.by_proposal_id.get(number)
             if proposal is not None:

@@ -118,7 +118,9 @@ class ClaimRewardBalance2(Operation, frozen=True):
 
 
 def require_order(left: int, right: int, symbol: int) -> None:
-    """Refuse unless the left NAI is smaller than the right one. `symbol` is the right one's, and is part of the text for equal NAIs."""
+    """Refuse unless the left NAI is smaller than the right one. `symbol` is the right NAI's symbol, which the message for equal NAIs
+    contains.
+    """
     require(
         left <= right, "Reward tokens have not been inserted in ascending order.", condition="itl->symbol.to_nai() <= itr->symbol.to_nai()"
     )

@@ -52,7 +52,9 @@ def check_properties(props: tuple[tuple[str, bytes], ...], codecs: Codecs) -> No
 
 
 def signing_key(props: tuple[tuple[str, bytes], ...]) -> bytes | None:
-    """Return the current signing key in an operation, None if there is none. Unlike `read_properties`, this needs no codecs."""
+    """Return the current signing key that an operation contains, or None if it contains none. Unlike `read_properties`, this needs no
+    codecs.
+    """
     data = dict(props).get(KEY)
     if not data:
         return data if data is None else NULL_KEY
@@ -82,7 +84,7 @@ class Packed(Struct, frozen=True):
 
 @contextmanager
 def inside(where: str) -> Iterator[None]:
-    """Add the name of the field being decoded to a refusal's context, inner fields first."""
+    """Add the name of the field being decoded to the context of a refusal. For nested fields, the innermost name comes first."""
     try:
         yield
     except ChainError as error:
@@ -91,14 +93,14 @@ def inside(where: str) -> Iterator[None]:
 
 
 def take(data: bytes, i: int, size: int) -> bytes:
-    """Return the next `size` bytes. Missing bytes are refused."""
+    """Return the next `size` bytes. Refuse data that ends before them."""
     if len(data) - i < size:
         raise cut_short(len(data), len(data) - i)
     return data[i : i + size]
 
 
 def number(type_: str, kind: Int) -> Packed:
-    """Return the packed form of a number of fixed size."""
+    """Return the packed form of an integer of fixed size."""
     layout = Layout("<" + kind.layout)
 
     def read_number(data: bytes, i: int, _: Codecs) -> tuple[int, int]:
@@ -109,7 +111,7 @@ def number(type_: str, kind: Int) -> Packed:
 
 
 def read_asset(data: bytes, i: int, codecs: Codecs) -> tuple[Asset, int]:
-    """Decode an asset: an amount, then the symbol in two halves."""
+    """Decode an asset: its amount, then its symbol, which is stored in two halves."""
     with inside(f"error unpacking {ASSET}"):
         with inside("error unpacking int64_tError unpacking field amount"):
             amount = int.from_bytes(take(data, i, AMOUNT_BYTES), "little", signed=True)
@@ -135,7 +137,7 @@ def read_key(data: bytes, i: int, _: Codecs | None = None) -> tuple[bytes, int]:
 
 
 def read_text(data: bytes, i: int, _: Codecs) -> tuple[str, int]:
-    """Decode a text and its length, which is read byte by byte."""
+    """Decode a text, which follows its length."""
     try:
         size, i = unpack_length(data, i)
     except IndexError:

@@ -265,7 +265,7 @@ def changed_properties(props: ChainProperties, given: WitnessProperties) -> Chai
 
 
 def move_weight(state: State, voter: Account, witness: Witness, weight: int) -> None:
-    """Add a voter's weight, negative for a withdrawn vote, to a witness."""
+    """Add a voter's weight to a witness. For a withdrawn vote, the weight is negative."""
     if state.hardfork >= 3:
         adjust_witness_vote(state, witness, weight)
     elif state.hardfork == 2:

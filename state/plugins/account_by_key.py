@@ -30,7 +30,7 @@ class KeyReference(Row):
 
 
 class KeyReferences(Table[KeyReference]):
-    """Accounts by key. It grows with the number of keys."""
+    """Accounts by key, one row per key."""
 
     by_key = Unique("key")
 
@@ -55,7 +55,7 @@ class AccountByKey:
             self.references.modify(row, accounts=tuple(sorted((*row.accounts, account))))
 
     def remove(self, key: bytes, account: str) -> None:
-        """Remove an account from the accounts of a key. Remove the row if that was its last account."""
+        """Remove an account from the accounts of a key. Remove the key's row if this was its last account."""
         row = self.references.by_key.get(key)
         if row is not None and account in row.accounts:
             others = tuple(name for name in row.accounts if name != account)
@@ -81,7 +81,7 @@ class AccountByKey:
         self._before = NO_KEYS
 
     def compare(self, state: State, operation: Any) -> None:
-        """Update the table after an operation has changed the authorities of the account."""
+        """Update the table with the changed keys of an account, after an operation has set its authorities."""
         self.compare_keys(state, owner_of(operation))
 
     def compare_keys(self, state: State, name: str) -> None:

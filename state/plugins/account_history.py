@@ -46,9 +46,8 @@ class AccountHistory:
         self._take_back, self._put_back, self._forget = self._unenter, self._undrop, self._forget_transactions
 
     def record_of_treasury(self, state: State, operation: ProposalPay | SpsFund) -> None:
-        """Record an operation that impacts the treasury, under the name that the treasury has on this chain.
-
-        Called before it is applied.
+        """Record an operation that impacts the treasury, under the treasury's name on this chain. This is called before the operation is
+        applied.
         """
         accounts = {state.spec.treasury}
         if isinstance(operation, ProposalPay):
@@ -200,7 +199,7 @@ def position(recorded: operation_log.OperationLog, block: int) -> int:
 
 
 def in_order(records: Iterable[operation_log.OperationRecord]) -> list[operation_log.OperationRecord]:
-    """Sort records in the order of query results."""
+    """Sort records by position in the chain (block, transaction, virtual operation), which is the order of query results."""
     return sorted(records, key=lambda record: (record.block, record.trx_in_block, record.virtual_op))
 
 

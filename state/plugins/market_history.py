@@ -152,7 +152,7 @@ class MarketHistory:
             change(bucket, coin=bucket.coin._replace(low=coin), non_coin=bucket.non_coin._replace(low=amount))
 
     def _keep(self, seconds: int, coin: int, other: int) -> None:
-        """Add volume to the totals if the bucket has the shortest size."""
+        """Add volume to the totals if `seconds` is the shortest bucket size. Volume of dropped buckets is negative."""
         if seconds == SHORTEST:
             self._sums.modify(self.kept, coin=self.kept.coin + coin, non_coin=self.kept.non_coin + other)
 
@@ -175,7 +175,7 @@ def buckets(state: State, seconds: int, start: int, end: int) -> list[Bucket]:
 
 
 def last_day(state: State) -> tuple[Bucket, Bucket] | None:
-    """Return the first and the last bucket of the shortest size in the 24 hours before head time, or None if there is none."""
+    """Return the first and the last bucket of the shortest size in the 24 hours before head time. Return None if there are no buckets."""
     by_open = MARKET_HISTORY.of(state).buckets.by_open
     first = next(by_open.starting(SHORTEST, state.head_time - DAY_SECONDS), None)
     last = next(by_open.before(SHORTEST + 1), None)
@@ -227,7 +227,7 @@ def install(state: State) -> MarketHistory:
 
 
 def require_price(coin: int, other: int) -> int:
-    """Return the COIN side of a price. Raises: Refused if a side is 0."""
+    """Return the COIN amount of a trade for use in a price. Raises: Refused if either amount is 0."""
     require(other > 0, condition="base.amount > share_type(0)")
     require(coin > 0, condition="quote.amount > share_type(0)")
     return coin

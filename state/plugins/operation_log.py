@@ -128,7 +128,7 @@ class OperationLog:
         return self.rows[index * ROW_BYTES + KIND_AT] in (VIRTUAL, OF_TRANSACTION)
 
     def is_of_block(self, index: int) -> bool:
-        """Whether a record belongs to a block, not to a pending transaction."""
+        """Whether a record is that of an operation in a block, and not in a pending transaction."""
         *_, trx_in_block, _, _, kind, _ = ROW.unpack_from(self.rows, index * ROW_BYTES)
         return bool(trx_in_block != NO_TRANSACTION or kind == VIRTUAL)
 
@@ -187,7 +187,7 @@ class AccountOperationIndex(BackgroundLoadable):
             del self.by_name[account]
 
     def drop_front(self, account: str, count: int) -> None:
-        """Drop the `count` oldest entries. The numbers of the other entries don't change."""
+        """Drop the `count` oldest entries. The other entries keep their numbers."""
         del self.by_name[account][:count]
         self.firsts[account] = self.firsts.get(account, 0) + count
 

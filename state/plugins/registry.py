@@ -1,4 +1,4 @@
-"""All plugins, and `enable`, which installs some of them. Add a new plugin to the list below."""
+"""The list of all plugins, and `enable`, which installs some of them. A new plugin must be added to the list."""
 
 from collections.abc import Iterable
 from typing import Any

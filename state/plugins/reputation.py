@@ -35,7 +35,7 @@ class Reputations(Table[Reputation]):
 
 
 def install(state: State) -> Reputations:
-    """Create the plugin's table and register its listeners. `follow` also calls this if this plugin is off."""
+    """Create the plugin's table and register its listeners. The plugin `follow` also calls this if `reputation` is not enabled."""
     reputations = Reputations(state.journal)
 
     state.listeners.on_operation(bound(take_back, reputations), Vote, after=False)

@@ -24,7 +24,7 @@ BUCKETS_PER_CHUNK = 16
 
 
 class TransactionIndex:
-    """The position (a number) of each transaction id, in order of arrival. Undo removes the newest entry."""
+    """The position (a number) of each transaction id, in order of arrival. Undoing a transaction removes the newest entry."""
 
     def __init__(self) -> None:
         self.buckets = [bytearray() for _ in range(BUCKETS)]

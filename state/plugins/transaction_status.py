@@ -50,7 +50,7 @@ class TransactionStatus:
         self._undo_begin = self._unbegin
 
     def earliest(self, state: State) -> int:
-        """Return the number of the first block for which all transactions are known."""
+        """Return the number of the oldest block whose transactions are all in the index."""
         return max(1, state.props.head_block_number - self.depth + 1)
 
     def begin(self, state: State, block: SignedBlock) -> None:
@@ -61,7 +61,7 @@ class TransactionStatus:
         self._record((self._undo_begin, None, None))
 
     def enter(self, state: State, trx: SignedTransaction) -> None:
-        """Add a transaction as pending after it was applied, unless a block is being applied."""
+        """Add a transaction as pending after it was applied. Do nothing while a block is being applied."""
         if not self._is_in_block:
             self.waiting[trx.id] = True
             self._record((self._undo_enter, trx.id, None))

@@ -81,7 +81,7 @@ def config_object(spec: ChainSpec) -> dict[str, Any]:
 
 
 def from_spec(spec: ChainSpec) -> dict[str, Any]:
-    """Return the values of get_config that aren't constants of a build."""
+    """Return the values in the result of get_config that the chain spec determines."""
     return {
         "IS_TEST_NET": spec.is_test,
         "TESTNET_BLOCK_LIMIT": spec.block_limit,
@@ -108,7 +108,7 @@ def is_included(spec: ChainSpec, key: str) -> bool:
 
 
 def constant(spec: ChainSpec, key: str) -> int | str:
-    """Return the value of a constant: the build's value if it differs between builds, else the value of all chains."""
+    """Return the value of a constant: the value of the chain's build, or the common value if all builds have the same."""
     value: int | str = getattr(spec.constants, key) if hasattr(spec.constants, key) else getattr(constants, key)
     return value
 

@@ -15,7 +15,7 @@ PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 
 
 def as_written(text: str) -> str:
-    """Return the text unchanged, in the product's spelling."""
+    """Return the text unchanged, with the product's word `coin` instead of a chain's brand."""
     return text
 
 
@@ -42,16 +42,16 @@ class ChainError(Exception):
 
     @property
     def what(self) -> str:
-        """The description of the error's class, which starts every message."""
+        """The description of the error's class, with which every message starts."""
         return self.WHAT
 
     @property
     def format(self) -> str:
-        """The text with its placeholders, which is `format` of the first stack frame."""
+        """The text with unfilled placeholders, which clients receive as `format` of the first stack frame."""
         return self.text
 
     def message(self, spell: Spell = as_written) -> str:
-        """Return the whole text for clients, spelled for a chain."""
+        """Return the whole text for clients. `spell` replaces the product's word by the chain's brand."""
         text = fill(spell(self.format), self.values, spell)
         outer = "".join(fill(spell(format_), values, spell) for format_, values in self.frames)
         return f"{spell(self.what)}:{text}{spell(self.context)}{outer}"
@@ -110,7 +110,7 @@ def cut_short(size: int, left: int, method: str = "read") -> OutOfRange:
 
 
 class Wrapped(ChainError):
-    """An error that the reference reports as a wrapped standard exception, with its text in place of the class."""
+    """An error that the reference reports as a wrapped standard exception. The exception's text takes the place of the error's class."""
 
     CODE, NAME = 13, "St9exception"
 
@@ -174,7 +174,7 @@ class DivisionByZero(Wrapped):
 
 
 class NoSuchPlace(Wrapped):
-    """A read of a character beyond the end of a text."""
+    """A character beyond the end of a text was read."""
 
     NAME = "St12out_of_range"
 
@@ -189,7 +189,7 @@ class NotUnique(Wrapped):
 
 
 class Refused(ChainError):
-    """A failed assertion of the reference. Its condition, if any, precedes the text in the message."""
+    """An assertion of the reference failed. If the assertion has a condition, it precedes the text in the message."""
 
     CODE, NAME, WHAT = 10, "assert_exception", "Assert Exception"
 
@@ -275,13 +275,13 @@ class UnknownHardfork(ChainError):
 
 
 class PluginRefused(ChainError):
-    """A soft rule of this node refuses a transaction."""
+    """A plugin's soft rule refuses a transaction on this node."""
 
     CODE, NAME, WHAT = 4100000, "plugin_exception", "plugin exception"
 
 
 def require(ok: object, text: str = "", /, *, condition: str = "", **values: object) -> None:
-    """Raise Refused unless `ok` is true. The chain's rules make their checks with this function."""
+    """Raise Refused unless `ok` is true. The chain's rules use this function for their checks."""
     if not ok:
         raise Refused(text, condition=condition, **values)
 

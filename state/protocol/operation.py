@@ -48,7 +48,7 @@ Op = TypeVar("Op", bound="type[Operation]")
 
 
 class Needed(Struct):
-    """The required authorities of one or more operations: account names by role, and explicit authorities."""
+    """The authorities that one or more operations require: account names by role, and explicit authorities."""
 
     posting: set[str]
     active: set[str]
@@ -150,7 +150,7 @@ def operation(
 
 
 def is_many(cls: type[Operation], field: str) -> bool:
-    """Whether the field of the signers contains several names."""
+    """Whether a field that contains the signers contains several names instead of one."""
     kind = kind_of_field(cls, field)
     many = isinstance(kind, Many)
     assert isinstance(kind.element if many else kind, Bounded), f"{cls.__name__}.{field} has no account names"
@@ -158,7 +158,7 @@ def is_many(cls: type[Operation], field: str) -> bool:
 
 
 def signer(role: str, field: str, many: bool) -> Callable[[Any, Needed], None]:
-    """Return the `authorities` method for an operation whose signers are in one field."""
+    """Return the `authorities` method for an operation that names its signers in one field. `many`: the field contains several names."""
     if many:
         return lambda self, needed: getattr(needed, role).update(getattr(self, field))
     return lambda self, needed: getattr(needed, role).add(getattr(self, field))

@@ -28,14 +28,14 @@ _EQUIHASH_MASK = int.from_bytes(EQUIHASH_WORD_MASK.to_bytes(4, "little") * EQUIH
 
 
 def require_pow_input(block_id: bytes, nonce: int, recorded: bytes) -> None:
-    """Refuse a `pow` whose recorded input wasn't computed from its block and nonce."""
+    """Refuse a `pow` unless its recorded input was computed from its block and nonce."""
     require(
         pow_input(block_id, nonce) == recorded, "Determninistic input does not match recorded input", condition="work_input() == work.input"
     )
 
 
 def require_pow(worker: bytes, work_input: bytes, signature: bytes, work: bytes) -> None:
-    """Refuse a `pow` whose work wasn't computed from its worker's signature, or whose signature `recover` refuses."""
+    """Refuse a `pow` unless its work was computed from its worker's signature. A signature that `recover` refuses is also refused."""
     require(work != NO_WORK, condition="work != fc::sha256()")
     require(
         recover(signature, work_input, Canonical.non_canonical) == worker,
@@ -69,7 +69,7 @@ def pow2_summary(packed_input: bytes) -> int:
 
 
 def require_equihash(packed_input: bytes, n: int, k: int, seed: bytes, inputs: Sequence[int], pow_summary: int) -> None:
-    """Refuse an `equihash_pow` whose proof doesn't belong to its packed `pow2_input` or is invalid."""
+    """Refuse an `equihash_pow` whose proof is invalid, or isn't a proof for its packed `pow2_input`."""
     require(n == EQUIHASH_N, "proof of work 'n' value is incorrect", condition="proof.n == COIN_EQUIHASH_N")
     require(k == EQUIHASH_K, "proof of work 'k' value is incorrect", condition="proof.k == COIN_EQUIHASH_K")
     require(seed == sha256(packed_input).digest(), "proof of work seed does not match expected seed", condition="proof.seed == seed")

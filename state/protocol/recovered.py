@@ -30,7 +30,7 @@ def records_of(wire: Wire, block: SignedBlock) -> bytes:
 
 
 def keep_keys(block: SignedBlock, keys: bytes) -> None:
-    """Store the keys that were recovered from a block's records in the block. Keys of only zeros are not stored."""
+    """Store the keys that were recovered from a block's signature records in the block. Keys of only zeros are not stored."""
     if keys[0]:
         block.signer = keys[:ANSWER_SIZE]
     at = ANSWER_SIZE
@@ -42,19 +42,19 @@ def keep_keys(block: SignedBlock, keys: bytes) -> None:
 
 
 def signer_records(wire: Wire, trx: SignedTransaction) -> bytes:
-    """Return the records of a transaction's signatures."""
+    """Return the records from which the keys of a transaction's signatures are recovered."""
     digest = wire.signature_digest(trx)
     return b"".join([digest + signature for signature in trx.signatures])
 
 
 def keep_signers(trx: SignedTransaction, found: bytes) -> None:
-    """Store the keys recovered from a transaction's records in the transaction, unless a key consists of only zeros."""
+    """Store the keys recovered from a transaction's signature records in the transaction, unless a key consists of only zeros."""
     if all(found[::ANSWER_SIZE]):
         trx.signers = tuple([found[i : i + ANSWER_SIZE] for i in range(0, len(found), ANSWER_SIZE)])
 
 
 def forget_keys(block: SignedBlock) -> bool:
-    """Drop all stored keys of a block, so that the rules recover them. Return whether the block had any."""
+    """Drop all recovered keys of a block, so that the rules must recover them themselves. Return whether the block had any."""
     had = block.signer is not None or any(trx.signers is not None for trx in block.transactions)
     block.signer = None
     for trx in block.transactions:

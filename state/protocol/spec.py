@@ -116,7 +116,7 @@ class BuildConstants(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def COIN_DELEGATION_RETURN_PERIOD_HF0(self) -> int:  # noqa: N802 - the reference's name
-        """Seconds until the VESTS of a reduced delegation return, before HF 20. This equals the cashout window."""
+        """Seconds after which the VESTS of a reduced delegation return to the delegator, before HF 20. This equals the cashout window."""
         return self.COIN_CASHOUT_WINDOW_SECONDS
 
 
@@ -211,7 +211,7 @@ class GenesisAccount(Struct, frozen=True, kw_only=True):
 
 
 class GenesisWitness(Struct, frozen=True, kw_only=True):
-    """What the spec gives a witness at genesis. What it leaves out is None, or empty."""
+    """The spec's settings of a witness at genesis. Settings that the spec omits are None or empty."""
 
     name: str = ""  # "": every witness
     key: bytes = b""  # signing key, memo key and the key of all three authorities of its account
@@ -224,7 +224,7 @@ class GenesisWitness(Struct, frozen=True, kw_only=True):
 
     @property
     def properties(self) -> dict[str, int]:
-        """The chain properties that the spec gives, by name."""
+        """The chain properties that the spec sets for the witness, by name."""
         return {name: value for name in CHAIN_PROPERTIES if (value := getattr(self, name)) is not None}
 
 
@@ -246,7 +246,7 @@ class Genesis(Struct, frozen=True, kw_only=True):
     accounts_in_blocks: bool = False
 
     def decisive_fields(self) -> dict[str, Any]:
-        """Return the fields by name, without those of LATER_FIELDS that have their defaults: older versions didn't have them."""
+        """Return the fields by name. Fields in LATER_FIELDS with their default values are omitted, because older versions didn't have them."""
         plain = Genesis(witness_key=self.witness_key)
         return {key: value for key, value in asdict(self).items() if key not in LATER_FIELDS or value != getattr(plain, key)}
 
@@ -256,7 +256,7 @@ class Genesis(Struct, frozen=True, kw_only=True):
         return self.witness, *self.witnesses
 
     def witness_settings(self, name: str) -> GenesisWitness:
-        """Return the key of a witness, and the properties and price that the spec gives it."""
+        """Return a witness's key, and the properties and price that the spec sets for it."""
         own = next((each for each in self.special_witnesses if each.name == name), GenesisWitness())
         every = self.witness_properties
         rate = own.exchange_rate if own.exchange_rate != NULL_PRICE else every.exchange_rate
@@ -338,7 +338,7 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
         return tuple(number << 16 for number in range(len(self.hardfork_times)))
 
     def with_accounts_in_blocks(self, is_so: bool) -> "ChainSpec":
-        """Return the spec with its accounts created in the first blocks, or at genesis."""
+        """Return the spec with its accounts created in the first blocks if `is_so`, otherwise at genesis."""
         if is_so == self.genesis.accounts_in_blocks:
             return self
         return replace(self, genesis=replace(self.genesis, accounts_in_blocks=is_so))
@@ -387,7 +387,7 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
 
     @cached_property
     def _given_supply(self) -> int:
-        """COIN of the first witness and of the accounts, as in the spec, in satoshis."""
+        """The COIN that the spec gives to the first witness and the accounts, in satoshis."""
         return self.constants.COIN_INIT_SUPPLY + sum(account.coin + account.vesting for account in self.genesis.accounts)
 
     @cached_property

@@ -126,7 +126,7 @@ class HeaderExtension(ChainVariant):
 
 
 class _HardforkVoteKind(Kind):
-    """Kind of the vote as a member of a variant. The vote's class has no tag."""
+    """Kind of `HardforkVote` as a member of a variant. A separate kind is necessary because the class has no tag."""
 
     default = HardforkVote()
 
@@ -257,7 +257,7 @@ class Wire:
             return self.seal(trx), end
 
     def _transaction_reader(self, codecs: Codecs) -> Callable[[bytes, int], tuple[SignedTransaction, int]]:
-        """Return an unpacker of signed transactions. With canonical codecs it returns them sealed."""
+        """Return an unpacker of signed transactions. With canonical codecs, the transactions that it returns are sealed."""
         canonical = codecs.canonical
         read_operation, read_operations = codecs.unpacker(OPERATION), codecs.unpacker(OPERATIONS)
         read_extensions = codecs.unpacker(EXTENSIONS)
@@ -291,19 +291,19 @@ class Wire:
         return unpack
 
     def transaction_from_json(self, value: Any, legacy: bool = False) -> SignedTransaction:
-        """Parse a signed transaction from either JSON form."""
+        """Parse a signed transaction from JSON: the condenser's form if `legacy`, else that of the other API groups."""
         trx: SignedTransaction = self.codecs.parser(SignedTransaction, legacy)(value)
         return self.seal(trx)
 
     def transaction_to_json(self, trx: SignedTransaction, legacy: bool = False) -> dict[str, Any]:
-        """Return either JSON form of a signed transaction."""
+        """Return the JSON form of a signed transaction: the condenser's if `legacy`, else that of the other API groups."""
         dump = self.codecs.dumper(SignedTransaction, legacy)
         assert dump is not None
         shown: dict[str, Any] = dump(trx)
         return shown
 
     def signature_digest(self, trx: SignedTransaction) -> bytes:
-        """Return the digest that the signatures of a transaction sign."""
+        """Return the digest that a transaction's signers sign."""
         return sha256(self.spec.chain_id + trx.body).digest()
 
     def signers(self, trx: SignedTransaction, canonical: Canonical) -> tuple[bytes, ...]:
@@ -401,7 +401,7 @@ class Wire:
         return tuple(transactions), True, i
 
     def block_from_json(self, value: Any, legacy: bool = False) -> SignedBlock:
-        """Parse a block from either JSON form. Ids and keys, which API replies add to a block, are ignored."""
+        """Parse a block from JSON, in the condenser's form if `legacy`. Ids and keys, which API replies add to a block, are ignored."""
         head = self.codecs.parser(BlockHeader, legacy)(value)
         given = to_object(value)
         signature = self.codecs.parser(SIGNATURE)(given.get("witness_signature", ""))
@@ -413,14 +413,14 @@ class Wire:
         return self.seal_block(block)
 
     def header_to_json(self, block: BlockHeader | SignedBlock, legacy: bool = False) -> dict[str, Any]:
-        """Return either JSON form of the header, without the signature."""
+        """Return the JSON form of a block header, in the condenser's form if `legacy`, without the signature."""
         dump = self.codecs.dumper(BlockHeader, legacy)
         assert dump is not None
         shown: dict[str, Any] = dump(block)
         return shown
 
     def block_to_json(self, block: SignedBlock, legacy: bool = False) -> dict[str, Any]:
-        """Return either JSON form of a block, without the members that API replies add."""
+        """Return the JSON form of a block, in the condenser's form if `legacy`, without the members that API replies add."""
         shown = self.header_to_json(block, legacy)
         shown["witness_signature"] = block.witness_signature.hex()
         shown["transactions"] = [self.transaction_to_json(trx, legacy) for trx in block.transactions]
@@ -461,7 +461,7 @@ OFFSET = Layout("<Q")
 
 
 def frame(packed: bytes, start: int) -> bytes:
-    """Return the bytes that append a block to a block log of `start` bytes: the packed block and its start position."""
+    """Return the bytes that append a packed block to a block log of `start` bytes: the block, then its offset in the log."""
     return packed + OFFSET.pack(start)
 
 

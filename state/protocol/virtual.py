@@ -122,7 +122,7 @@ class Hardfork(VirtualOperation, frozen=True):
 
 @operation(65)
 class CommentPayoutUpdate(VirtualOperation, frozen=True):
-    """The payout of a comment was finished."""
+    """A comment's payout is complete."""
 
     author: AccountName = ""
     permlink: Text = ""

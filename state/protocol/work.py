@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 
 def spend_nothing(units: int, kind: str) -> None:
-    """Ignore the work. This is the default where work isn't limited."""
+    """Ignore the work. Used by default when work isn't limited."""
 
 
 class TooMuchWork(Refused):
@@ -75,7 +75,7 @@ class Work:
 
     @property
     def on_pause(self) -> Callable[[bool], None] | None:
-        """The hook for interruptions, or None."""
+        """The function that is called after each PAUSE_UNITS of work, or None."""
         return self._on_pause
 
     @on_pause.setter
@@ -103,7 +103,7 @@ class Work:
             self._set_next()
 
     def undo(self, units: int) -> None:
-        """Count the work of an undo, to which the limit doesn't apply."""
+        """Count the work of an undo. The limit doesn't apply to it."""
         self.spent += units
         if self.kinds is not None:
             self.limit_at += units

@@ -25,7 +25,7 @@ KEPT_FLAGS = Skip.TRANSACTION_DUPE_CHECK
 
 
 class ReversibleBlock(Struct, frozen=True, array_like=True):
-    """A reversible block with its state edits and its relevant skip flags."""
+    """A reversible block, its state edits, and the skip flags with which to apply it again."""
 
     packed: bytes
     edits: list[bytes]

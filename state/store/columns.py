@@ -62,7 +62,7 @@ class Column:
         return repeat(values[0]) if is_constant else values
 
     def _unpack(self, data: bytes | Raw, count: int) -> tuple[list[Any], bool]:
-        """Return the values and False, or the single value of a constant column and True."""
+        """Return the values and False. For a column of equal values, return a list of that single value and True."""
         if not 0 <= count <= COUNT_MAX:
             raise CorruptData(f"a column of {count} values")
         kind, payload = _PAIR.decode(data)
@@ -172,7 +172,7 @@ def _plain(values: list[Any]) -> bytes:
 
 
 def _choices(values: list[Any]) -> dict[Any, int]:
-    """Number the distinct values. Return {} if there are so many of them that writing indices doesn't save space."""
+    """Number the distinct values. Return {} if there are too many of them for indices to save space."""
     sample = values[:SAMPLE]
     if len(set(sample)) * 2 > len(sample):
         return {}

@@ -58,7 +58,7 @@ class DueIndex(Generic[RowT]):
         return []
 
     def insert(self, row: RowT) -> None:
-        """Insert a row. Only the table calls this. If the time can't be compared, this raises an error and changes nothing."""
+        """Insert a row. Only the table calls this. A time that can't be compared raises an error, and the index stays unchanged."""
         time = self.entry(row)
         try:
             self._rows_at[time][row.id] = row
@@ -101,7 +101,7 @@ class DueIndex(Generic[RowT]):
         assert self._times == sorted(self._rows_at), "a time is missing, duplicated, or out of order"
 
     def _new_time(self, time: int) -> dict[int, RowT]:
-        """Add a time and return its empty dict of rows."""
+        """Add a time without rows, and return the empty dict for its rows."""
         if len(self._times) >= self._times_max:
             self._forget_empty()
         insort(self._times, time)
@@ -109,7 +109,7 @@ class DueIndex(Generic[RowT]):
         return rows
 
     def _forget_empty(self) -> None:
-        """Drop the times without rows. Otherwise refused and undone rows could leave such a time for every second."""
+        """Drop the times without rows. Otherwise, the index could keep one such time for every second, left by refused and undone rows."""
         self._rows_at = {time: rows for time, rows in self._rows_at.items() if rows}
         self._times = sorted(self._rows_at)
         self._times_max = max(EMPTY_TIMES_MAX, 2 * len(self._times))

@@ -42,16 +42,13 @@ class Journal:
         return self._committed + len(self._records)
 
     def since(self, position: int) -> Iterator[tuple[int, Record]]:
-        """Yield the writes since `position` with their positions, oldest first, except those that were dropped."""
+        """Yield the writes since `position` with their positions, oldest first. Dropped writes are omitted."""
         records, cut = self._records, self._committed
         for i in range(max(position - cut, 0), len(records)):
             yield cut + i, records[i]
 
     def undo(self, position: int) -> None:
-        """Undo all writes since `position`, newest first.
-
-        Values, indices and id counters become exactly what they were at that position.
-        """
+        """Undo all writes since `position`, newest first. All values, indices and id counters are then the same as at that position."""
         records = self._records
         count = self.position() - position
         assert 0 <= count <= len(records), f"position {position} is not between the last cut and the end"
@@ -93,12 +90,12 @@ class Journal:
         return (subject for _, subject, data in self._records if data is None)
 
     def session(self) -> "UndoSession":
-        """Return a context manager that undoes the writes made inside it if an exception leaves it. The exception propagates."""
+        """Return a context manager. If an exception leaves it, it undoes the writes made inside it, and the exception propagates."""
         return UndoSession(self)
 
 
 class UndoSession:
-    """Undo session: see `Journal.session`. Sessions nest. Don't drop records after the start of an open session."""
+    """Undo session: see `Journal.session`. Sessions can be nested. While one is open, `commit` must not drop records made since its start."""
 
     __slots__ = ("_journal", "_position")
 

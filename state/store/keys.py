@@ -25,7 +25,7 @@ class ComputedKey:
 
 
 class _Top:
-    """A value greater than any other. A prefix with this value appended is a bound after every key with that prefix."""
+    """A value greater than any other. A prefix followed by this value is greater than every key with that prefix."""
 
     __slots__ = ()
 
@@ -40,12 +40,12 @@ TOP = _Top()
 
 
 def is_descending(part: str | ComputedKey) -> bool:
-    """Whether this part is sorted in descending order."""
+    """Whether an index is sorted by this key part in descending order."""
     return part.descending if isinstance(part, ComputedKey) else part.startswith("-")
 
 
 def fields_of(part: str | ComputedKey) -> tuple[str, ...]:
-    """Return the fields that a part reads."""
+    """Return the fields that a key part reads."""
     return part.fields if isinstance(part, ComputedKey) else (part.removeprefix("-"),)
 
 
@@ -66,7 +66,7 @@ def entry_function(parts: tuple[str | ComputedKey, ...], where: Where | None) ->
 
 
 def bound_function(parts: tuple[str | ComputedKey, ...]) -> Bound:
-    """Return the function from a prefix of declared values to a prefix of entries: it negates descending parts."""
+    """Return a function that converts a prefix of a key to a prefix of index entries, in which descending parts are negated."""
     signs = tuple(is_descending(part) for part in parts)
     if not any(signs):
         return _same

@@ -68,7 +68,7 @@ class AppendLists(BackgroundLoadable, Generic[K, V]):
         return len(self._histories)
 
     def __iter__(self) -> Iterator[K]:
-        """Yield all keys that ever got a value, oldest first."""
+        """Yield all keys that were ever used in `append`, oldest first."""
         return iter(self._histories)
 
     def get(self, key: K) -> AppendList[V]:
@@ -148,7 +148,7 @@ class AppendLists(BackgroundLoadable, Generic[K, V]):
             del self._histories[key]
 
     def _undrop(self, history: AppendList[V], dropped: list[V]) -> None:
-        """Undo a `drop_front`: reuse the dropped values if they are still in the list, else take them from the record."""
+        """Undo a `drop_front`: take the dropped values from the list if it still contains them, else from the undo record."""
         history.first -= len(dropped)
         if history._spent >= len(dropped):
             history._spent -= len(dropped)

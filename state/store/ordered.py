@@ -91,7 +91,7 @@ class OrderedIndex(Generic[RowT]):
         return self._walk(reversed(self._refreshed()))
 
     def first(self) -> RowT | None:
-        """Return the first row, or None."""
+        """Return the first row, or None if the index is empty."""
         if self.dirty:
             self._refresh()
         # Faster than `[0]`, which sortedcontainers implements in Python: every block reads the first row of a dozen indices.
@@ -100,7 +100,7 @@ class OrderedIndex(Generic[RowT]):
         return row
 
     def last(self) -> RowT | None:
-        """Return the last row, or None."""
+        """Return the last row, or None if the index is empty."""
         if self.dirty:
             self._refresh()
         lists = self._order._lists
@@ -111,7 +111,7 @@ class OrderedIndex(Generic[RowT]):
         return self._walk(self._refreshed().irange(self._bound(prefix)))
 
     def after(self, *prefix: Any) -> Iterator[RowT]:
-        """Yield the rows beyond all rows with the prefix (upper bound)."""
+        """Yield the rows after all rows whose key starts with the prefix (upper bound)."""
         return self._walk(self._refreshed().irange((*self._bound(prefix), TOP)))
 
     def equal(self, *prefix: Any) -> Iterator[RowT]:
@@ -120,7 +120,7 @@ class OrderedIndex(Generic[RowT]):
         return self._walk(self._refreshed().irange(bound, (*bound, TOP)))
 
     def before(self, *prefix: Any) -> Iterator[RowT]:
-        """Yield the rows below the prefix in reverse order."""
+        """Yield the rows below the prefix, last first."""
         return self._walk(self._refreshed().irange(None, self._bound(prefix), inclusive=(True, False), reverse=True))
 
     def position(self, *prefix: Any) -> int:
@@ -171,14 +171,16 @@ class OrderedIndex(Generic[RowT]):
             self._order = Entries([entry for entry in map(self.entry, ordered) if entry is not None])
 
     def release(self, least: int = RELEASED_ROWS_MIN) -> None:
-        """Free the memory of a lazy index that nobody reads. The next read sorts all rows. Only the table calls this."""
+        """Free the memory of a lazy index that has more than `least` unread changes. The next read sorts all rows. Only the table calls
+        this.
+        """
         if self._lazily is not None and self._lazily.release(least, self._next_id() - self.unread):
             self._version += 1
             self._order = self._lazily.restore((UNREAD,))
             self.unread = 0
 
     def copy(self) -> Restore:
-        """Copy the order and return a function that restores the copy. Only the table calls this, not for lazy indices."""
+        """Copy the order, and return a function that restores the copy. Only the table calls this, and only for eager indices."""
         entries, version = list(self._order), self._version
 
         def put_back() -> None:
@@ -191,7 +193,7 @@ class OrderedIndex(Generic[RowT]):
         return put_back
 
     def check(self, rows: dict[int, RowT]) -> None:
-        """Verify order, membership, `where`, uniqueness and the changes of a lazy index; for tests. The changes are not applied."""
+        """Verify the order, the rows, `where`, uniqueness, and a lazy index's unapplied changes, without applying them; for tests."""
         if self._lazily is not None:
             self._lazily.check()
             assert not rows or max(rows) < self.unread or UNREAD in self.dirty, "inserted rows are not marked as unread"
@@ -240,7 +242,7 @@ class OrderedIndex(Generic[RowT]):
         self._order = self._lazily.refreshed()
 
     def _mark_unread(self) -> None:
-        """Mark one chunk of the rows inserted since the last read as changed. UNREAD stays while there are more."""
+        """Mark one chunk of the rows inserted since the last read as changed. UNREAD remains until the last chunk is marked."""
         begin, end, rows = self.unread, self._next_id(), self._rows
         self.dirty.discard(UNREAD)
         if end - begin > SPARSE_SHARE * len(rows):
@@ -268,5 +270,5 @@ class OrderedIndex(Generic[RowT]):
 
 
 def no_key(*key: Any) -> NoReturn:
-    """Takes the place of `get` and `find` in an index without keys."""
+    """Takes the place of `get` and `find` in an index that isn't unique, and always raises an error."""
     raise AssertionError("only a unique index has keys")

@@ -29,7 +29,7 @@ Sharing saves 250 bytes for an account with a post.
 
 
 def more_shared(row_id: int) -> int:
-    """Extend SHARED up to an id, and return the shared object of that id."""
+    """Extend SHARED, the list of shared integers, up to an id. Return the shared integer that equals the id."""
     SHARED.extend(range(len(SHARED), row_id + 1024))
     return SHARED[row_id]
 

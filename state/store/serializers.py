@@ -30,7 +30,7 @@ Install = Callable[[], BackgroundLoad | None]
 
 
 class SnapshotPart(Protocol):
-    """Serializer for one table or container of a state or a plugin."""
+    """Serializer of one table or container that belongs to a state or a plugin."""
 
     @property
     def schema(self) -> str:
@@ -40,7 +40,7 @@ class SnapshotPart(Protocol):
         """Yield the encoded content in chunks."""
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """Decode dumped chunks and return the function that installs them. Raises CorruptData."""
+        """Decode dumped chunks. Return a function that puts the decoded content into the table or container. Raises CorruptData."""
 
     def copying(self) -> Copying:
         """Copy the content in memory, in steps. Return a function that restores it in place and can be called any number of times."""
@@ -80,7 +80,7 @@ class TablePart:
             yield msgpack.encode((_IDS.pack([row.id for row in piece]), len(piece), self._structs.pack(piece)))
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """Implement `SnapshotPart.read`. A table that loads in the background decodes its rows later."""
+        """Implement `SnapshotPart.read`. A table that loads in the background decodes its rows after the installation."""
         next_id, count = decoded(tuple[int, int], next(chunks, b""))
         orders = decoded(_ORDERS, next(chunks, b""))
         if self._is_loaded_later and count > ROWS_PER_CHUNK:
@@ -125,7 +125,7 @@ class TablePart:
 
 
 class ListsPart:
-    """Serializer for `AppendLists` with these types of keys and values."""
+    """Serializer of an `AppendLists` whose keys and values have the given types."""
 
     def __init__(self, lists: AppendLists[Any, Any], key: Any, value: Any) -> None:
         self._lists = lists
@@ -158,7 +158,7 @@ class ListsPart:
 
 
 class DictPart:
-    """Serializer for a dictionary with these types of keys and values. Preserves its order."""
+    """Serializer of a dictionary whose keys and values have the given types. Preserves the dictionary's order."""
 
     def __init__(self, kept: dict[Any, Any], key: Any, value: Any) -> None:
         self._kept = kept
@@ -208,7 +208,7 @@ class DictPart:
 
 
 def tables(kept: Any, *names: str) -> dict[str, SnapshotPart]:
-    """Return the parts of the tables that are attributes of an object; names can be dotted. Large tables load in the background."""
+    """Return the parts of tables that are attributes of `kept`. A name can be a dotted path. Large tables load in the background."""
     return {name: TablePart(attrgetter(name)(kept), is_deferred=True) for name in names}
 
 

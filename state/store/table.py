@@ -45,7 +45,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
     _declared: ClassVar[Sequence[tuple[str, Declared]]] = ()
 
     def __init_subclass__(cls) -> None:
-        """Find the row type in the base class, check the declared indices against it, and copy the methods that write."""
+        """Find the row type in the base class, check the declared indices against its fields, and copy the methods that write."""
         for base in getattr(cls, "__orig_bases__", ()):
             cls.ROW = next((row for row in get_args(base) if isinstance(row, type)), cls.ROW)
         cls._declared = list(_declarations(cls))
@@ -170,7 +170,9 @@ class Table(BackgroundLoadable, Generic[RowT]):
             pass
 
     def orders(self) -> list[list[int]]:
-        """Return, for each eager index, the ids of all rows in its order, or [] for an index that excludes rows or is ordered by id."""
+        """Return, for each eager index, the ids of all rows in the index's order. For an index that excludes rows or is ordered by id,
+        return [].
+        """
         found = [[row.id for row in order] for order in self._orders]
         return [ids if len(ids) == len(self._rows) and ids != list(self._rows) else [] for ids in found]
 
@@ -291,7 +293,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         return index
 
     def _move_in(self, row: RowT) -> None:
-        """Insert a row into all eager indices. If it clashes or can't be compared, it is inserted into none."""
+        """Insert a row into all eager indices. If one of them refuses it (duplicate or incomparable key), insert it into none."""
         done = 0
         try:
             for key, by_key in self._by_key:
@@ -405,7 +407,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
             self._shift(row, old.copy())
 
     def _sort(self) -> None:
-        """Sort the rows by id, which undoing a removal requires. In place: other objects hold the dict."""
+        """Sort the rows by id in place, because other objects hold the same dict. This is needed after undoing a removal."""
         if not self._in_order:
             rows = sorted(self._rows.items())
             self._rows.clear()
@@ -425,7 +427,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
 
 
 def _copied(method: Any) -> FunctionType:
-    """Return a copy of a function with its own bytecode, which the interpreter can specialize."""
+    """Return a copy of a function with its own bytecode, which the interpreter can specialize separately."""
     return FunctionType(method.__code__.replace(), method.__globals__, method.__name__)
 
 
@@ -449,7 +451,7 @@ def _replace(kept: dict[Any, Any], other: dict[Any, Any]) -> None:
 
 
 def _exchange(row: Row, changes: Changes) -> None:
-    """Swap the values of a row with those in `changes`, which afterwards contains the old values for undo."""
+    """Swap the values of a row with those in `changes`. Afterwards, `changes` contains the old values, which undo needs."""
     try:
         for field, value in changes.items():
             changes[field] = getattr(row, field)
@@ -460,7 +462,7 @@ def _exchange(row: Row, changes: Changes) -> None:
 
 
 def _restore(row: Row, changes: Changes, missing: str) -> None:
-    """Revert an exchange that failed because the row has no field `missing`."""
+    """Revert an exchange of values that failed because the row has no field `missing`."""
     for field, old in changes.items():
         if field == missing:
             break
@@ -468,7 +470,7 @@ def _restore(row: Row, changes: Changes, missing: str) -> None:
 
 
 def _perform(moves: list[IndexUpdate], row: Row) -> None:
-    """Update all indices, or none if an entry can't be compared with its neighbours."""
+    """Update all indices. If an entry can't be compared with its neighbours, update none of them."""
     done = 0
     try:
         for index, old, new in moves:

@@ -33,7 +33,7 @@ class Unique:
 
 
 def index_of(table: object, declared: object) -> object:
-    """Return the index of a declaration from a table that is still loading, which finishes the load."""
+    """Finish the load of a table that is still loading, and return the index that a declaration describes."""
     name = next(name for cls in type(table).__mro__ for name, value in vars(cls).items() if value is declared)
     return table.__getattr__(name)  # type: ignore[attr-defined]
 
@@ -93,7 +93,9 @@ def maker(size: int) -> Callable[[Callable[[Any], Any]], Callable[..., Any]]:
 
 
 def bare_lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
-    """Return `get` and `find` for keys of a single field, stored without a tuple. `get` is the dict's own method, the fastest call."""
+    """Return `get` and `find` for keys of one field, which are stored without a tuple. `get` is the dict's own method, since its calls are
+    fastest.
+    """
 
     def find(key: Any, /) -> RowT:
         try:

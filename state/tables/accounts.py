@@ -7,7 +7,7 @@ from state.store import ComputedKey, Ordered, Row, Table, Unique
 
 
 def vote_weight(own: int, received: int, delegated: int) -> int:
-    """Return the VESTS that determine the weight of an account's votes on comments. Also the key of `by_vote_weight`."""
+    """Return the VESTS that determine the weight of an account's votes on comments. Also used as the key of `by_vote_weight`."""
     return own + received - delegated
 
 
@@ -73,17 +73,17 @@ class Account(Row):
 
     @property
     def witness_vote_weight(self) -> int:
-        """The weight of this account's witness votes: its own and proxied VESTS."""
+        """The weight of the account's witness votes: its own VESTS and those of accounts that use it as their proxy."""
         return self.vesting_shares + sum(self.proxied_vsf_votes)
 
     @property
     def vote_weight(self) -> int:
-        """The VESTS that determine the weight of its votes on comments: its own and received, less delegated."""
+        """The VESTS that determine the weight of the account's votes on comments: own and received VESTS, less delegated VESTS."""
         return vote_weight(self.vesting_shares, self.received_vesting_shares, self.delegated_vesting_shares)
 
     @property
     def effective_vests(self) -> int:
-        """The size of its voting manabar: own and received VESTS, less delegated VESTS and the next power-down payment."""
+        """The size of the account's voting manabar: own and received VESTS, less delegated VESTS and the next power-down payment."""
         vests = self.vesting_shares + self.received_vesting_shares - self.delegated_vesting_shares
         if self.next_vesting_withdrawal != TIME_MAX:
             vests -= min(self.vesting_withdraw_rate, self.to_withdraw - self.withdrawn)
@@ -148,13 +148,13 @@ class OwnerHistory(Row):
 
 
 class OwnerHistories(Table[OwnerHistory]):
-    """Former owner authorities that can still recover their account."""
+    """Former owner authorities that can still be used to recover their accounts."""
 
     by_account = Ordered("account", "last_valid_time")
 
 
 class RecoveryRequest(Row):
-    """A recovery partner's proposal of a new owner authority, which the owner must confirm with a former owner authority."""
+    """A recovery partner's proposal of a new owner authority. The account's owner must confirm it with a former owner authority."""
 
     account_to_recover: str = ""
     new_owner_authority: Authority = Authority()

@@ -158,7 +158,7 @@ class RewardFunds(Table[RewardFund]):
 
 
 class BlockSummary(Row):
-    """The id of the newest block whose number has these low 16 bits. If there is no row, the id counts as zeros."""
+    """The id of the newest block whose number has these low 16 bits. A missing row stands for an id of zeros."""
 
     slot: int = 0
     block_id: bytes = bytes(20)

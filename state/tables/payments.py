@@ -22,12 +22,12 @@ class Escrow(Row):
 
     @property
     def is_approved(self) -> bool:
-        """Whether both the receiver and the agent have approved it."""
+        """Whether both the receiver and the agent have approved the escrow."""
         return self.to_approved and self.agent_approved
 
 
 def both(to_approved: bool, agent_approved: bool) -> bool:
-    """Return the part of the index key that sorts approved escrows after the others."""
+    """Return whether an escrow has both approvals. As a part of the index key, this sorts approved escrows after the others."""
     return to_approved and agent_approved
 
 

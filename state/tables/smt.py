@@ -55,7 +55,7 @@ class SmtTokens(Table[SmtToken]):
 
 
 class SmtIco(Row):
-    """The initial offering of a token. The caps are in COIN units, and -1 while unset."""
+    """The initial offering of a token. The caps are in COIN units. A cap of -1 is not set yet."""
 
     symbol: int = 0
     capped_generation_policy: Any = None
@@ -145,7 +145,7 @@ class RewardsBalances(Table[RewardsBalance]):
 
 
 class NaiPool(Row):
-    """The names available to new tokens, in pool order, and the counters of the names drawn from one head block's id. A single row."""
+    """The names available to new tokens, in pool order, and counters for the names generated from one head block's id. A single row."""
 
     nais: tuple[int, ...] = ()
     drawn_for: bytes = bytes(20)

@@ -40,7 +40,7 @@ class OperationPosition(Struct):
 
 
 class ByClass(dict[type, tuple[Callable[[Any, Any], None], ...]]):
-    """Operation listeners by operation class. They are selected from `asked` when a class is looked up for the first time."""
+    """Operation listeners by operation class. On the first lookup of a class, its listeners are selected from `asked`."""
 
     def __init__(self, asked: list[tuple[Any, type | None]]) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class Impersonated:
         self.is_on = bool(self.accounts or is_everyone or self.accepted)
 
     def left(self, needed: Needed) -> Needed:
-        """Return the required authorities without those of impersonated accounts."""
+        """Return the required authorities (`needed`) without the authorities of impersonated accounts."""
         if self.is_everyone:
             return Needed(set(), set(), set(), [])
         names = self.accounts
@@ -130,7 +130,7 @@ class Impersonated:
 
 
 class Pushing:
-    """Context manager that sets `State.is_pushing`. A context manager written as a generator would take 2 % of a transfer's time."""
+    """Context manager that sets `State.is_pushing`. Written as a generator, it would take 2 % of a transfer's time."""
 
     __slots__ = ("_state",)
 
@@ -272,7 +272,9 @@ class State:
         return ((name, value) for name, value in vars(self).items() if isinstance(value, Table))
 
     def release_indices(self, number: int) -> None:
-        """Free the memory of unread orders every BLOCKS_BETWEEN_LOOKS blocks. Call it when block `number` becomes irreversible."""
+        """Free the memory of unread lazy indices. Call this for each block `number` that becomes irreversible; it acts every
+        BLOCKS_BETWEEN_LOOKS.
+        """
         if not number % BLOCKS_BETWEEN_LOOKS:
             for _, table in self.tables():
                 table.release_indices()

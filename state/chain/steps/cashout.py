@@ -176,7 +176,7 @@ def next_payout_time(state: State, comment: Comment) -> int:
 
 
 def mark_votes(state: State, comment: Comment) -> None:
-    """Mark the votes on a comment as counted in a payout. From hardfork 12 on, only if another payout follows."""
+    """Mark the votes on a comment as counted in a payout. From hardfork 12 on, this is done only if another payout follows."""
     if state.hardfork >= 12 and payout_time(state, comment) == constants.TIME_MAX:
         return
     for vote in list(state.comment_votes.by_comment_voter.equal(comment.id)):

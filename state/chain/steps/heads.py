@@ -145,7 +145,9 @@ def create_block_summary(state: State, block: SignedBlock) -> None:
 
 
 def clear_expired_transactions(state: State, block: SignedBlock) -> None:
-    """Remove the records of expired transactions. Their expiration already prevents that they are applied again."""
+    """Remove the records of expired transactions. They aren't needed any longer, because an expired transaction is refused for its
+    expiration.
+    """
     records = state.transactions
     while expired := records.by_expiration.earliest_before(block.timestamp):
         state.work.spend(1 + len(expired) // RECORDS_OF_UNIT, "expired transactions")

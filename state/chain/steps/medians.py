@@ -43,7 +43,7 @@ def partition(items: list[Item]) -> None:
 
 
 def middle_of_three(items: list[Item], a: int, b: int, c: int) -> int:
-    """Return the index of the median of three items, with the library's choice among equal ones."""
+    """Return the index of the median of three items. Among equal items, choose the one that the reference's C++ library chooses."""
     first, second, third = items[a][0], items[b][0], items[c][0]
     if first < second:
         return b if second < third else c if first < third else a

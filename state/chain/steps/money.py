@@ -86,7 +86,9 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
 
 
 def unsigned_percent(worth: int, supply: int, rounded: bool) -> int:
-    """Return the percentage of SBD when a number is negative. As in the reference, it then counts as a large unsigned number."""
+    """Return the percentage of SBD when `worth` or `supply` is negative. As in the reference, a negative number counts as a large unsigned
+    one.
+    """
     half = truncated(supply, 2) if rounded else 0
     return narrowed(quotient((worth * constants.COIN_100_PERCENT + half) % WORD128, supply % WORD128)) % WORD16
 
@@ -120,7 +122,7 @@ def clear_null_account_balance(state: State, block: SignedBlock) -> None:
 
 
 def empty_null_account(state: State, null: Account, vesting_coin: int) -> None:
-    """Set every balance of `null` to 0. Interest that this pays on its SBD remains. Witness votes are not adjusted."""
+    """Set every balance of `null` to 0. This pays interest on its SBD, and that interest remains. Witness votes are not adjusted."""
     if null.balance > 0:
         balances.adjust_balance(state, null, -null.balance, COIN)
     if null.savings_balance > 0:
@@ -261,7 +263,7 @@ def share_out_early_inflation(state: State, producer: Witness) -> None:
 
 
 def process_subsidized_accounts(state: State, block: SignedBlock) -> None:
-    """Refill and decay the pools of free accounts: the common one, and that of an elected producer."""
+    """Refill and decay the pools of free accounts: the common pool, and the producer's own pool if the producer is elected."""
     props, schedule = state.props, state.schedule
     # Pools are full while few accounts are claimed. An unchanged number is not written, because that would cost a journal record per block.
     pool = pool_after_block(schedule.account_subsidy_rd, props.available_account_subsidies)

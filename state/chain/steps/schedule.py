@@ -120,7 +120,7 @@ def new_laps(state: State, now: int, processed: list[Witness]) -> int:
 
 
 def reset_virtual_schedule(state: State) -> None:
-    """Set virtual time to 0, and put every witness at the start of a lap."""
+    """Set the virtual time to 0, and let every witness start a new lap."""
     state.witness_schedules.modify(state.schedule, current_virtual_time=0)
     for witness in list(state.witnesses):
         state.witnesses.modify(

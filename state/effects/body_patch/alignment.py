@@ -46,7 +46,7 @@ def distance(found: list[Difference]) -> int:
 
 
 def align(found: list[Difference], budget: WorkBudget) -> None:
-    """Move each change that is alone between two equal parts to the best boundary: a blank line, a line, a sentence, a word."""
+    """Shift each change that has equal text on both sides to the best boundary: a blank line, or the end of a line, sentence or word."""
     i = 1
     while i < len(found) - 1:
         (kind, change), before, after = found[i], found[i - 1], found[i + 1]

@@ -110,7 +110,7 @@ class SmtSetupEmissions(Operation, frozen=True):
         return SmtEmission(token_unit=self.emissions_unit.token_unit, **{field: getattr(self, field) for field in EMISSION_FIELDS})
 
     def _require_same(self, state: State, last: SmtEmission) -> None:
-        """Refuse to remove a schedule unless all its fields equal those of the last one."""
+        """Refuse to remove an emission schedule unless all its fields equal those of the token's last schedule."""
         row = self._row()
         if all(getattr(row, field) == getattr(last, field) for field in ("token_unit", *EMISSION_FIELDS)):
             return

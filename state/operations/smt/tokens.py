@@ -23,7 +23,7 @@ SMT_HARDFORK = 24
 
 
 def require_administration(control_account: str, symbol: int) -> None:
-    """Make the static checks of token administration: a valid account name and a liquid symbol."""
+    """Make the static checks of an operation that administers a token: the account name must be valid, and the symbol liquid."""
     checks.require_account_name(control_account)
     require_liquid_symbol(symbol)
 

@@ -52,7 +52,7 @@ class SmtGenerationUnit(Struct, frozen=True):
 
 
 def require_unit(unit: tuple[tuple[str, int], ...], field: str) -> None:
-    """Check one map of a generation unit. `field` is its name in the conditions."""
+    """Check one map of a generation unit. `field` is the name of the map in the refusals' conditions."""
     require(len(unit) <= SMT_MAX_UNIT_ROUTES, condition=f"{field}.size() <= SMT_MAX_UNIT_ROUTES")
     for name, weight in unit:
         require(is_valid_account_name(name) or name in UNIT_TARGETS, condition="is_valid_unit_target( e.first )")

@@ -52,7 +52,7 @@ class BlogSpan(Row):
 
 
 class BlogSpans(Table[BlogSpan]):
-    """Spans of all non-empty blogs."""
+    """The spans of all non-empty blogs."""
 
     by_account = Unique("account")
 
@@ -135,7 +135,7 @@ class Blogs:
         return None
 
     def _next(self, entry: BlogEntry, step: int) -> int:
-        """Return the nearest used number above (`step` 1) or below (-1) a removed entry. The caller ensures that there is one."""
+        """Return the number of the nearest entry above (`step` 1) or below (-1) a removed entry. The caller ensures that there is one."""
         number = entry.number + step
         while self.entries.by_number.get(entry.account, number) is None:
             number += step
@@ -275,7 +275,7 @@ class Feeds:
         return next((entry for entry in self.newest_first(account) if entry.comment == comment), None)
 
     def _following(self, account: str) -> int:
-        """Return the number of the next post, one above the newest post that isn't deleted."""
+        """Return the number of the next post in a feed, which is one above that of the newest post that isn't deleted."""
         for number, comment in reversed(self.places.get(account)):
             if self._comments.get(comment) is not None:
                 return number + 1

@@ -50,7 +50,7 @@ def has_relation(state: State, account: str, other: str, what: int) -> bool:
 
 
 def reblogged_by(state: State, comment: int) -> list[str]:
-    """Return at most 2,000 accounts whose blogs contain a post, including its author, ordered by name."""
+    """Return at most 2,000 accounts whose blogs contain a post, ordered by name. The author is one of them."""
     return [row.account for row in islice(FOLLOW.of(state).blogs.of_comment(comment), REBLOGGERS_MAX)]
 
 

@@ -89,7 +89,7 @@ def read_bare(codecs: Codecs, operation: CustomJson) -> tuple[Inner, ...]:
 
 
 def packed_operations(codecs: Codecs, data: bytes) -> tuple[Inner, ...]:
-    """Parse a list of operations from bytes, or a single operation if that fails."""
+    """Parse a list of operations from bytes. If that fails, parse a single operation."""
     try:
         inner: tuple[Inner, ...] = codecs.unpack(INNER_OPERATIONS, data)
         return inner

@@ -62,7 +62,7 @@ def apply_bare(state: State, kept: FollowIndex, operation: CustomJson) -> None:
 
 
 def apply_all(state: State, kept: FollowIndex, operations: tuple[Inner, ...]) -> None:
-    """Apply operations in order."""
+    """Apply the operations of a custom operation in order."""
     for operation in operations:
         if isinstance(operation, FollowOperation):
             apply_follow(state, kept, operation)

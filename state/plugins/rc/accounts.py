@@ -25,7 +25,7 @@ from state.tables.accounts import Account
 
 
 def add_account(state: State, rc: Rc, account: Account, adjustment: int) -> None:
-    """Give a full bar to an account that doesn't have a bar."""
+    """Give an account without a bar a full one. `adjustment` is added to the bar's maximum."""
     most = maximum_rc(account, adjustment)
     rc.accounts.insert(RcAccount(account=account.name, mana=most, mana_time=state.head_time, adjustment=adjustment, last_max=most))
 
@@ -69,7 +69,7 @@ def on_withdrawal(state: State, rc: Rc, operation: WithdrawVesting) -> None:
 
 
 def on_work(state: State, rc: Rc, operation: Pow | Pow2) -> None:
-    """After a proof of work, update its worker, whose account can be new, and the witness, because the work pays one of them."""
+    """After a proof of work, update the worker, whose account can be new, and the witness, because the reward goes to one of the two."""
     if not rc.accounts.next_id:
         return
     name = worker(operation)
@@ -90,7 +90,7 @@ def update_maximum(state: State, rc: Rc, name: str, gain: bool = True) -> None:
 
 
 def on_creation(state: State, rc: Rc, operation: AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount) -> None:
-    """Give a full bar to a created account. Its adjustment is the creation fee in VESTS at the current price."""
+    """Give a created account a full bar. The bar's maximum includes the creation fee in VESTS at the current price."""
     if not rc.accounts.next_id:
         return
     fee = Asset(state.schedule.median_props.account_creation_fee) if isinstance(operation, CreateClaimedAccount) else operation.fee
@@ -106,7 +106,7 @@ def worker(operation: Pow | Pow2) -> str:
 
 
 def accounts_in(*fields: str) -> Callable[[State, Any], tuple[str, ...]]:
-    """Return a function that returns the accounts in these fields of an operation."""
+    """Return a function from an operation to the accounts in the given fields of it."""
     get: Callable[[Any], Any] = attrgetter(*fields)
     if len(fields) == 1:
         return lambda state, operation: (get(operation),)
@@ -119,7 +119,7 @@ def all_accounts(state: State, operation: virtual.Hardfork) -> tuple[str, ...]:
 
 
 def powered_up(state: State, operation: TransferToVesting) -> tuple[str, ...]:
-    """Return the account that receives the VESTS."""
+    """Return the account that receives the VESTS of a power-up."""
     return (operation.to or operation.from_,)
 
 

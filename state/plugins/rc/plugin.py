@@ -133,7 +133,7 @@ def refuse(account: str, mana: int, price: int) -> NoReturn:
 
 
 def rethrown(refused: PluginRefused) -> PluginRefused:
-    """Mark a refusal as caught and rethrown in the reference, which changes its text."""
+    """Mark a refusal as one that the reference catches and rethrows, which changes its text."""
     refused.context = "rethrow"
     return refused
 
@@ -201,7 +201,7 @@ def start(state: State, rc: Rc) -> None:
 
 
 def adopt_subsidy(state: State, rc: Rc) -> None:
-    """Apply the parameters of account subsidies if the witnesses have changed them."""
+    """Apply the witnesses' parameters for subsidised accounts to the pool of new accounts, if they have changed."""
     row, subsidy = rc.parameters.find(0), state.schedule.account_subsidy_rd
     if row.subsidy != subsidy:
         all_of = list(row.resources)
@@ -223,7 +223,7 @@ def action_bytes(state: State, block: SignedBlock) -> int:
 
 
 def fill_pools(state: State, rc: Rc, operation: virtual.Hardfork) -> None:
-    """Fill all pools except that of new accounts, after hardfork 20."""
+    """After hardfork 20, fill all resource pools, except the pool of new accounts, which becomes empty."""
     if operation.hardfork_id == 20 and rc.accounts.next_id:
         most = [resource.max_pool for resource in rc.resources]
         most[NEW_ACCOUNTS] = 0

@@ -51,9 +51,8 @@ NO_USAGE: Usage = (0, 0, 0, 0, 0)
 
 
 def rates_of(resources: tuple[Resource, ...], pools: tuple[int, ...], regeneration: int) -> Rates:
-    """Return the prices of all resources.
-
-    `regeneration` is the regeneration of all credits per block. If it is 0, everything is free.
+    """Return the prices of all resources. `regeneration` is the number of credits that all accounts together regain per block. 0 makes
+    everything free.
     """
     if regeneration <= 0:
         return ()
@@ -90,7 +89,7 @@ def cost(rates: Rates, usage: Usage) -> int:
 
 
 def wrapped_cost(rates: Rates, usage: Usage) -> int:
-    """Return a cost that exceeds 64 bits, wrapped. Raises: Refused if one resource alone costs 2^64."""
+    """Return the cost of a usage that exceeds 64 bits, wrapped to 64 bits. Raises: Refused if one resource alone costs 2^64 or more."""
     total = 0
     for (numerator, denominator), count in zip(rates, usage, strict=False):
         if count > 0:

@@ -15,18 +15,18 @@ FAR_FROM_EDGE = 2**62  # no account withdraws this much in a week, so a sum belo
 
 
 class RcParameters(Row):
-    """The resources. The parameters of new accounts are those of `subsidy`, on which the witnesses agree."""
+    """The parameters of the resources. Those of new accounts come from `subsidy`, the witnesses' median parameters for subsidised accounts."""
 
     resources: tuple[Resource, ...] = RESOURCES
     subsidy: SubsidyParams | None = None
 
 
 class RcParametersTable(Table[RcParameters]):
-    """Table of one row, the resources."""
+    """Table of one row, the parameters of the resources."""
 
 
 class RcPool(Row):
-    """The pools of all resources, in units."""
+    """The contents of the pools of all resources, in units."""
 
     pools: tuple[int, ...] = NO_USAGE
 
@@ -74,13 +74,13 @@ class Rc:
 
     @property
     def resources(self) -> tuple[Resource, ...]:
-        """The five resources with their current parameters, or the initial ones before credits start."""
+        """The five resources with their current parameters. Before credits start, these are the initial parameters."""
         row = self.parameters.get(0)
         return RESOURCES if row is None else row.resources
 
     @property
     def left(self) -> tuple[int, ...]:
-        """The pools of all resources in units, or zeros before credits start."""
+        """The contents of the pools of all resources, in units. Before credits start they are zeros."""
         row = self.pools.get(0)
         return NO_USAGE if row is None else row.pools
 
@@ -99,13 +99,13 @@ class Rc:
 
 
 def maximum_rc(account: Account, adjustment: int) -> int:
-    """Return the maximum of an account's bar: its effective VESTS plus the adjustment for its creation."""
+    """Return the maximum of an account's bar: its effective VESTS plus the adjustment from the account's creation."""
     most = account.effective_vests + adjustment
     return most if -FAR_FROM_EDGE < most < FAR_FROM_EDGE else step_by_step(account, adjustment)
 
 
 def step_by_step(account: Account, adjustment: int) -> int:
-    """Return the maximum of an account's bar with each of the reference's sums saturated at 64 bits."""
+    """Return the maximum of an account's bar, added up term by term. As in the reference, each partial sum saturates at 64 bits."""
     most = saturated(account.vesting_shares - account.delegated_vesting_shares)
     most = saturated(most + account.received_vesting_shares)
     most = saturated(most + adjustment)

@@ -184,7 +184,7 @@ def followed_time(operation: CustomJson | CustomBinary) -> tuple[int, int]:
 
 
 def claimed_accounts(operation: ClaimAccount) -> tuple[int, int]:
-    """Return the additional usage of a claim: one new account if the fee is 0, and no time."""
+    """Return the additional usage of an account claim: one new account if its fee is 0, and no execution time."""
     return int(operation.fee.amount == 0), 0
 
 

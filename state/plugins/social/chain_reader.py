@@ -50,7 +50,9 @@ class Payout(Struct):
 
 
 class ChainReader:
-    """Values of the chain. Tests replace this object with the indexer's recorded values."""
+    """Reader of values that the chain determines. Tests replace it with an object that returns the values recorded from the reference's
+    indexer.
+    """
 
     def rank(self, state: State, account: Account) -> int | None:
         """Return the rank of an account by vote weight, from 1. None means that the indexer hasn't ranked the account."""
@@ -78,7 +80,7 @@ class ChainReader:
 
 
 def payout_of(state: State, facts: ChainReader, comment: Comment, worth: Worth) -> Payout:
-    """Return the payout of a paid post, or the payout that an unpaid post would currently get."""
+    """Return the payout of a post. For an unpaid post, this is the payout that it would get now."""
     at = payout_time(state, comment)
     paid = at == TIME_MAX
     banked = comment.total_payout_value + comment.curator_payout_value

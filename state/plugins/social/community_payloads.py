@@ -78,7 +78,7 @@ def compact(value: Any) -> str:
 
 
 def named_action(value: Any) -> str:
-    """Return the action of a payload. Refuse an invalid structure; the notification of that refusal has no receiver."""
+    """Return the action of a payload. Refuse an invalid structure. The notification of such a refusal has no receiver."""
     require(isinstance(value, list), "op json must be list")
     require(len(value) == 2, "op json must have 2 elements")
     action, members = value
@@ -89,7 +89,9 @@ def named_action(value: Any) -> str:
 
 
 def read_payload(known: NameLookups, action: str, members: dict[str, Any]) -> Payload:
-    """Check the members of a payload in the reference's order, and return the payload with its values looked up."""
+    """Check the members of a payload in the reference's order, and return the payload. Names in it are replaced by the objects that they
+    name.
+    """
     keys = ACTIONS[action]
     require_exactly(members, keys)
     name = read_text(members, "community", NAME_MAX)
@@ -131,12 +133,14 @@ def require_no_others(members: dict[str, Any], keys: tuple[str, ...]) -> None:
 
 
 def shown_set(keys: list[str]) -> str:
-    """Format keys as the reference, a Python program, prints a set."""
+    """Format keys as Python prints a set, because the reference is a Python program that puts such sets into its messages."""
     return "{" + ", ".join(map(repr, keys)) + "}"
 
 
 def read_text(members: dict[str, Any], key: str, most: int, *, may_be_blank: bool = False) -> str:
-    """Return a text member. It must be stripped and have at most `most` characters."""
+    """Return a text member. Refuse a text with more than `most` characters, with white space at either end, or, unless `may_be_blank`, an
+    empty one.
+    """
     value = members[key]
     require(isinstance(value, str), f"key `{key}` was not str")
     text = str(value)

@@ -63,7 +63,7 @@ class Social:
         return self.subscriptions.by_pair.get(community, account) is not None
 
     def post(self, author: str, permlink: str) -> rows.SocialPost | None:
-        """Return the row of a post or reply, which can be marked as deleted, or None if there is no row."""
+        """Return the row of a post or reply, or None if there is none. The row can be marked as deleted."""
         comment = self._comments.by_permlink.get(author, permlink)
         row = None if comment is None else self.posts.by_comment.get(comment.id)
         if row is None and self.posts.deleted.first() is not None:
@@ -71,7 +71,7 @@ class Social:
         return row
 
     def set_incoming(self, state: State, block: SignedBlock) -> None:
-        """Store a block before its operations are applied. During that time, the head is still the previous block."""
+        """Store a block before its operations are applied, because the head is still the previous block while they are."""
         self.incoming = block
 
     def moment(self, state: State) -> int:

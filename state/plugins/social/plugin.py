@@ -73,7 +73,7 @@ def on_work(state: State, kept: Social, operation: Pow | Pow2) -> None:
 
 @lru_cache(8)
 def name_pattern(prefix: str) -> re.Pattern[str]:
-    """Return the pattern of community names on a chain: the prefix, the digit of the type, and four to six more digits."""
+    """Return the pattern of community names on a chain: the prefix, the digit of the community's type, and four to six more digits."""
     return re.compile(re.escape(prefix) + r"([123])[0-9]{4,6}")
 
 
@@ -84,7 +84,7 @@ def type_of(prefix: str, name: str) -> int | None:
 
 
 def register(state: State, kept: Social, name: str) -> None:
-    """Create a community for an account whose name is that of a community. The account is its owner."""
+    """If an account's name is that of a community, create the community. The account is its owner."""
     type_id = type_of(state.spec.community_prefix, name)
     account = state.accounts.by_name.get(name)
     if type_id is None or account is None or kept.community(name) is not None:
@@ -102,7 +102,7 @@ def restored(kept: Social) -> None:
 
 
 def warm_up_reads(state: State, kept: Social) -> Sequence[Callable[[], object]]:
-    """Return the reads that rank all posts and sort the most used lists, unless that takes too much memory."""
+    """Return the reads that rank all posts and sort the most used lists. Return none if they would take too much memory."""
     if len(kept.posts) > AHEAD_POSTS_MAX:
         return ()
     scope = Scope((EVERYTHING,), of_communities=False)

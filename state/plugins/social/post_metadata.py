@@ -26,7 +26,7 @@ def metadata_of(text: str) -> dict[str, Any]:
 
 
 def shown_metadata(text: str) -> dict[str, Any]:
-    """Return the metadata of a post for display. `image` is either a list of URLs or missing."""
+    """Return the metadata of a post for display. The member `image` becomes the list of its valid URLs, or is removed if it has none."""
     metadata = metadata_of(text)
     if "image" in metadata:
         images = metadata["image"]

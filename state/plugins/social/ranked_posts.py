@@ -134,7 +134,7 @@ class RankedPosts:
         return entries
 
     def _candidates(self, scope: str, order: "PostSort") -> Iterator[int]:
-        """Yield the ids of the posts in a scope that can be in a list with this sort order."""
+        """Yield the ids of the posts in a scope that a list with this sort order can contain."""
         for is_unpaid in (True,) if order.only_unpaid else (True, False):
             yield from self._members.get((scope, is_unpaid), ())
 
@@ -296,7 +296,7 @@ class PostSort(Struct, frozen=True):
 
 
 def _tagged(post: RankedPost, scope: str) -> bool:
-    """Whether a post is listed under a tag. A reply has a category but no tags, so it isn't."""
+    """Whether a post is listed under a tag. A reply isn't, because it has a category but no tags."""
     return scope == EVERYTHING or not post.is_reply
 
 

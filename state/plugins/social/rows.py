@@ -8,7 +8,7 @@ NO_POST = -1
 
 
 class Community(Row):
-    """A community. `account` is the id of the account with its name, `settings` is JSON text."""
+    """A community. `account` is the id of the account with the community's name, and `settings` is JSON text."""
 
     account: int = 0
     name: str = ""
@@ -86,7 +86,7 @@ class SocialPost(Row):
 
 
 def is_shown_pinned(is_pinned: bool, is_deleted: bool) -> bool:
-    """Whether a post is listed among the pinned posts of its community."""
+    """Whether a post is listed as pinned in its community: it is pinned and not deleted."""
     return is_pinned and not is_deleted
 
 
@@ -158,7 +158,7 @@ class SentOnce(Row):
 
 
 class SentOnceTable(Table[SentOnce]):
-    """Keys of all notifications of votes, mentions and flags."""
+    """Keys of all notifications of votes, mentions and flags, each of which is sent only once."""
 
     by_all = Unique("type", "post", "account")
 

@@ -45,7 +45,7 @@ def shown_reputation(raw: int) -> float:
 
 
 def is_low(raw: int) -> bool:
-    """Whether the posts of an account with this raw reputation are gray."""
+    """Whether an account's raw reputation is so low that its posts are gray."""
     return raw < 0 and shown_reputation(raw) < LOW_REPUTATION
 
 

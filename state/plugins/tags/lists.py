@@ -14,7 +14,7 @@ SCANNED_PER_FOUND = 10  # entries that a list reads at most, per entry of its li
 
 
 class TagSort(Struct, frozen=True):
-    """Sort order of discussions: an index of the entries, and the key fields before the entry's number."""
+    """Sort order of discussions: an index of the entries, and the fields of its key. The entry's number follows them."""
 
     index: str
     fields: tuple[str, ...]
@@ -74,7 +74,7 @@ def discussions(
 
 
 def order_group(order: str, parent: int) -> tuple[int | bool, ...]:
-    """Return the values that are the same in all entries of a list, in the order of the index's fields after the tag."""
+    """Return the index key values after the tag that all entries of a list share."""
     match order:
         case "cashout":
             return ()
@@ -104,9 +104,8 @@ def walk(state: State, order: TagSort, tag: str, group: tuple[int | bool, ...], 
 
 
 def trending_tags(state: State, start: str, limit: int) -> list[TagStats]:
-    """Return tags by trending score, starting with `start` ("": all).
-
-    If there is no tag `start`, begin with the next tag by name.
+    """Return tags by trending score, starting with the tag `start`, or with the first if it is "". An unknown `start` begins with the next
+    name.
     """
     stats = TAGS.of(state).view.stats
     if not start:
@@ -127,6 +126,6 @@ def tags_of(state: State, comment: int) -> tuple[str, ...]:
 
 
 def promotion_of(state: State, comment: int) -> int | None:
-    """Return the amount paid to promote a comment, in SBD, or None if it has no entries."""
+    """Return the amount paid to promote a comment, in SBD, or None if the comment has no entries."""
     row = TAGS.of(state).tagged.by_comment.get(comment)
     return None if row is None else row.places[0][2]

@@ -63,7 +63,7 @@ def install(state: State) -> Tags:
 
 
 def on_comment(state: State, kept: Tags, operation: Comment) -> None:
-    """Set the tags of a comment after it was written or edited. An operation without metadata doesn't change the tags."""
+    """Set the tags of a comment after it was written or edited. An edit without metadata doesn't change the tags."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -96,7 +96,7 @@ def on_payout(state: State, kept: Tags, operation: CommentPayoutUpdate) -> None:
 
 
 def on_reward(state: State, kept: Tags, operation: CommentReward) -> None:
-    """Add the payout of a comment to the totals of the tags in its current metadata. Its entries can have other tags."""
+    """Add the payout of a comment to the totals of the tags in its current metadata. These can differ from the tags of its entries."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -185,7 +185,7 @@ def mark_stale(kept: Tags, comment: CommentRow) -> None:
 
 
 def show(kept: Tags, row: rows.Tagged, comment: CommentRow) -> None:
-    """Copy the changed values of a comment to its row. Usually these are two of the five values."""
+    """Copy the values of a comment that have changed to the comment's row in this plugin. Usually two of the five have changed."""
     changes: dict[str, int] = {}
     if row.net_rshares != comment.net_rshares:
         changes["net_rshares"] = comment.net_rshares
@@ -203,7 +203,7 @@ def show(kept: Tags, row: rows.Tagged, comment: CommentRow) -> None:
 
 
 def shown(comment: CommentRow) -> dict[str, Any]:
-    """Return the values of a comment that are copied to its row."""
+    """Return the values of a comment that are copied to its row in this plugin."""
     return {
         "net_rshares": comment.net_rshares,
         "net_votes": comment.net_votes,
@@ -272,7 +272,7 @@ def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, 
 
 
 def enter(kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, ...]]:
-    """Count a new entry of an author under each of these tags. Return the number of the first entry, and the tags."""
+    """Number new entries for these tags, and count them for the author. Return the number of the first entry, and the tags."""
     counter = kept.counters.find(0)
     first = counter.following
     kept.counters.modify(counter, following=first + len(wanted))
@@ -290,7 +290,7 @@ def drop(kept: Tags, row: rows.Tagged) -> None:
 
 
 def count_beyond(kept: Tags, row: rows.Tagged, places: Sequence[rows.Place]) -> None:
-    """Include entries permanently in the totals of their tags, with their last values. Called before the entries are removed."""
+    """Before entries are removed, add their last values to the totals of their tags permanently."""
     counted = rows.contribution_of(row)
     for tag, _, _ in places:
         rest = rest_of(kept, tag)
@@ -299,7 +299,7 @@ def count_beyond(kept: Tags, row: rows.Tagged, places: Sequence[rows.Place]) -> 
 
 
 def rest_of(kept: Tags, tag: str) -> rows.TagRest:
-    """Return the row with the additional totals of a tag, created on first use."""
+    """Return the row with a tag's payouts and the last values of its removed entries. The row is created on first use."""
     row = kept.rests.by_tag.get(tag)
     if row is None:
         row = kept.rests.insert(rows.TagRest(tag=tag))
@@ -329,7 +329,7 @@ def restored(kept: Tags) -> None:
 
 
 def warm_up_reads(state: State, kept: Tags) -> Sequence[Callable[[], object]]:
-    """Return the reads that build the view and sort all its orders, unless that takes too much memory."""
+    """Return the reads that build the view and sort it in all its orders. Return none if they would take too much memory."""
     if len(kept.tagged) > AHEAD_COMMENTS_MAX:
         return ()
     tables: list[Callable[[], Table[Any]]] = [lambda: kept.view.entries, lambda: kept.view.stats]
@@ -337,7 +337,7 @@ def warm_up_reads(state: State, kept: Tags) -> Sequence[Callable[[], object]]:
 
 
 def first_of(table: Callable[[], Table[Any]], place: int) -> object:
-    """Read the first row in the lazy order number `place` of a table of the view. The read sorts the order."""
+    """Read the first row of the lazy order number `place` in a table of the view. Reading it sorts the order."""
     return table().lazy_orders[place].first()
 
 

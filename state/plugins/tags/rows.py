@@ -44,14 +44,14 @@ class Tagged(Row):
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """The tags with their numbers and promotions."""
+        """The tags of the comment, each with the number of its entry and the amount of its promotion."""
         if self.numbered:
             return tuple([(tag, number, paid) for tag, (number, paid) in zip(self.tags, self.numbered, strict=True)])
         return tuple([(tag, number, 0) for number, tag in enumerate(self.tags, self.first)])
 
 
 def fields_of(places: Sequence[Place]) -> dict[str, Any]:
-    """Return the fields of a row that encode the given tags with their numbers and promotions."""
+    """Return the values of the row fields that encode these tags with their entry numbers and promotions."""
     first = places[0][1]
     is_plain = all(number == following and not paid for following, (_, number, paid) in enumerate(places, first))
     numbered = () if is_plain else tuple([(number, paid) for _, number, paid in places])
@@ -76,13 +76,13 @@ class TagRest(Row):
 
 
 class TagRests(Table[TagRest]):
-    """All tags that are or were used."""
+    """Additional totals of all tags that are or were used."""
 
     by_tag = Unique("tag")
 
 
 class TagCounter(Row):
-    """The number of the next entry."""
+    """The number that the next entry gets."""
 
     following: int = 0
 
@@ -107,7 +107,9 @@ class StaleRoots(Table[StaleRoot]):
 
 
 def score(net_rshares: int, created: int, seconds: int) -> float:
-    """Return the order of magnitude of the votes plus the time. Ten times as many votes count as much as `seconds` of time."""
+    """Return the base-10 logarithm of the votes plus the time in units of `seconds`. Ten times the votes count as much as `seconds` of
+    time.
+    """
     units = truncated(net_rshares, SCORE_UNIT)
     order = log10(max(abs(units), 1))
     return (order if units > 0 else -order) + created / seconds

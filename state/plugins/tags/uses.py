@@ -27,7 +27,7 @@ class AuthorTag(NamedTuple):
 
 
 class Uses(BackgroundLoadable):
-    """Counts of all authors, including counts that have fallen to 0."""
+    """The counts of all authors and tags, including counts that have fallen to 0."""
 
     def __init__(self, journal: Journal) -> None:
         self.counts: dict[str, dict[str, int]] = {}

@@ -45,7 +45,7 @@ class TagEntry(Row):
 
 
 class TagEntries(Table[TagEntry]):
-    """All entries. Their numbers, which break ties, are the row ids in the reference."""
+    """All entries. Entry numbers break ties, as the row ids do in the reference."""
 
     by_trending = Ordered("tag", "parent", "-trending", "number", lazy=True)
     by_hot = Ordered("tag", "parent", "-hot", "number", lazy=True)
@@ -59,7 +59,7 @@ class TagEntries(Table[TagEntry]):
 
 
 class TagStats(Row):
-    """Totals of a tag: payouts in SBD, net votes, root posts, replies, and the integer parts of trending scores."""
+    """Totals of a tag: payouts in SBD, net votes, root posts, replies, and trending scores without their fractions."""
 
     tag: str = ""
     total_payout: int = 0
@@ -78,7 +78,7 @@ class TagStatsTable(Table[TagStats]):
 
 
 class TagView:
-    """Entries and totals of all tags. Their tables need a journal, which is emptied after each update."""
+    """Entries and totals of all tags. The tables require a journal, which is emptied after each update because nothing is undone."""
 
     def __init__(self, tagged: TaggedComments, rests: TagRests, notes: DirtyMarks, read_mode: ReadMode) -> None:
         self._tagged, self._rests, self._notes = tagged, rests, notes
@@ -164,7 +164,7 @@ class TagView:
                 self._entries.remove(entry)
 
     def _shown(self, row: Tagged, old: dict[int, TagEntry]) -> tuple[TagEntry, ...]:
-        """Return the entries that a row describes. An existing entry with the same number is modified."""
+        """Return the entries that a row describes. Existing entries (`old`) with the same numbers are modified and reused."""
         values: dict[str, Any] = {
             "comment": row.comment,
             "parent": row.parent,
@@ -188,7 +188,7 @@ class TagView:
         return old
 
     def _sum_up(self, tag: str) -> None:
-        """Compute the totals of a tag from its entries and from `beyond` in its row."""
+        """Compute the totals of a tag from its entries, its payouts and the last values of removed entries."""
         row, stats = self._rests.by_tag.get(tag), self._stats.by_tag.get(tag)
         if row is None:
             # The first use of the tag was undone.

@@ -42,7 +42,7 @@ def suffice(needed: Needed, keys: set[bytes], lookups: Lookups, limits: Limits) 
 
 
 def keys_that_count(needed: Needed, lookups: Lookups, limits: Limits) -> set[bytes]:
-    """Return all keys of the authorities that a check reads, including the accounts' higher roles (active and owner for posting)."""
+    """Return the keys of all authorities that a signature check can read, including higher roles (active and owner for posting)."""
     met: set[bytes] = set()
 
     active, owner, posting = (noting(lookup, met) for lookup in (lookups.active, lookups.owner, lookups.posting))

@@ -58,7 +58,7 @@ class SignState:
         self._spend, self._looked_at = spend, 0
 
     def signed(self, key: bytes) -> bool:
-        """Return whether a key has signed or is available, and mark it as used."""
+        """Mark a key as used if it has signed or is available, and return whether it has or is."""
         if key in self.used or key in self.available:
             self.used[key] = True
             return True
@@ -128,7 +128,7 @@ def distinct(keys: Iterable[bytes]) -> tuple[bytes, ...]:
 
 
 def require_only_posting(needed: Needed) -> None:
-    """Refuse other roles together with posting, because a transaction can't mix them."""
+    """Refuse a transaction that requires posting authority together with another role."""
     for role in ("active", "owner", "other"):
         errors.require(not getattr(needed, role), condition=f"required_{role}.size() == 0")
 
@@ -168,7 +168,7 @@ def verify(
 
 
 def one_key_is_enough(needed: Needed, key: bytes, lookups: Lookups, limits: Limits) -> bool:
-    """Return whether a single account must sign, and the key alone satisfies its authority. This fast path covers nearly all cases."""
+    """Return whether only one account must sign, and `key` alone satisfies its authority. This fast path covers nearly all cases."""
     if needed.owner or needed.other or len(needed.posting) + len(needed.active) != 1:
         return False
     (name,) = needed.posting or needed.active
@@ -184,7 +184,7 @@ def one_key_is_enough(needed: Needed, key: bytes, lookups: Lookups, limits: Limi
 def required_signatures(
     needed: Needed, signed: Iterable[bytes], available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS
 ) -> set[bytes]:
-    """Return those available keys that must sign, without trying higher roles. Missing keys are not reported."""
+    """Return the available keys that must sign. Only the required roles are tried, no higher ones. Missing keys are not reported."""
     available = frozenset(available)
     if needed.posting:
         # Unlike in `verify`, `needed.other` is allowed here and ignored.

@@ -76,7 +76,7 @@ def code_of(source: str, file: str) -> CodeType:
 
 
 def with_fallback(lines: list[str], errors: str, fallback: str) -> list[str]:
-    """Wrap lines in a `try` that returns the expression `fallback` after one of these errors, which unexpected values cause."""
+    """Wrap lines in a `try`. If unexpected values cause one of `errors`, the code returns the expression `fallback`."""
     return ["try:", *("    " + line for line in lines), f"except {errors}:", f"    return {fallback}"]
 
 
@@ -84,7 +84,7 @@ def with_fallback(lines: list[str], errors: str, fallback: str) -> list[str]:
 
 
 class PackCode:
-    """Code of a packer: its lines, and the expressions whose results are joined."""
+    """Generated code of a packer: its lines, and the expressions whose results are joined to the packed bytes."""
 
     def __init__(self, codecs: Codecs, prefix: bytes) -> None:
         self.codecs = codecs
@@ -148,7 +148,7 @@ def struct_packer(codecs: Codecs, cls: type, prefix: bytes = b"") -> Pack:
 
 
 class UnpackCode:
-    """Code of an unpacker with the parameters `b` (bytes) and `i` (position)."""
+    """Generated code of an unpacker. Its parameters are `b` (bytes) and `i` (position)."""
 
     def __init__(self, codecs: Codecs, cls: type) -> None:
         self.codecs = codecs
@@ -272,7 +272,7 @@ def struct_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
 
 
 def extra_members(codecs: Codecs, cls: type, legacy: bool) -> list[Member]:
-    """Return the constants that a class adds in the condenser's dialect."""
+    """Return the constant members that the condenser's JSON form of a class adds."""
     extra = getattr(cls, "LEGACY_EXTRA", {}) if legacy else {}
     return [Member(codecs.spec.spell(key), repr(value)) for key, value in extra.items()]
 

@@ -64,7 +64,7 @@ class ChainCodecs:
         return made
 
     def _make(self, what: str, of: Any) -> Any:
-        """Return one of the functions of a type, created on first use. A dumper can be None."""
+        """Return the function of a type that the method `what` makes, which is created on first use. A dumper can be None."""
         key = (what, of)
         if key not in self._made:
             of = kind_of(of)

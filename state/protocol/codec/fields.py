@@ -33,7 +33,7 @@ class Field(Struct, frozen=True):
 
 
 def wire_fields(cls: type) -> tuple[Field, ...]:
-    """Return the wire fields of a declared type in wire order."""
+    """Return the wire fields of a declared type, in the order in which they are packed."""
     return _wire_fields(cls)
 
 
@@ -49,7 +49,7 @@ def _wire_fields(cls: type) -> tuple[Field, ...]:
 
 
 def shown_fields(cls: type, legacy: bool) -> list[Field]:
-    """Return the wire fields that one of the JSON forms contains. It omits those in the class's LEGACY_ABSENT or APPBASE_ABSENT."""
+    """Return the wire fields in a JSON form (`legacy`: the condenser's). Fields in the class's LEGACY_ABSENT or APPBASE_ABSENT are omitted."""
     absent = getattr(cls, "LEGACY_ABSENT" if legacy else "APPBASE_ABSENT", ())
     return [field for field in wire_fields(cls) if field.name not in absent]
 
@@ -72,7 +72,9 @@ def kind_of_field(cls: type, name: str) -> Any:
 
 
 def kind_of_hint(hint: Any) -> Any:
-    """Return the kind of an annotation: a kind in `Annotated`, a declared class, or `Maybe` of an optional type; else None."""
+    """Return the kind of an annotation: the kind in `Annotated`, a declared class, `Maybe` for an optional type, or None for other
+    annotations.
+    """
     for extra in getattr(hint, "__metadata__", ()):
         if isinstance(extra, Kind):
             return extra

@@ -14,7 +14,7 @@ ANSWER_SIZE = KEY_SIZE
 
 
 def recover_records(records: bytes) -> bytes:
-    """Return the concatenated answers to all records."""
+    """Recover the keys of all records, and return the concatenated answers."""
     assert len(records) % RECORD_SIZE == 0
     return b"".join([_recovered(records[at : at + RECORD_SIZE]) for at in range(0, len(records), RECORD_SIZE)])
 

@@ -72,7 +72,7 @@ def is_smt(symbol: int) -> bool:
 
 
 def is_vesting(symbol: int) -> bool:
-    """Whether a symbol is VESTS or the vesting variant of an SMT."""
+    """Whether a symbol is VESTS or the vesting shares of an SMT."""
     return symbol == VESTS or (is_smt(symbol) and symbol & VESTING_BIT != 0)
 
 
@@ -88,7 +88,7 @@ def nai_digits(symbol: int) -> int:
 
 
 def paired(symbol: int) -> int:
-    """Return the vesting variant of a liquid symbol, or the liquid one of a vesting symbol; SBD pairs with itself."""
+    """Return the vesting variant of a liquid symbol, or the liquid variant of a vesting symbol. SBD is paired with itself."""
     if symbol == COIN:
         return VESTS
     if symbol == VESTS:
@@ -112,7 +112,7 @@ def nai_text(symbol: int) -> str:
 
 
 def symbol_from_digits(digits: int, precision: int) -> int:
-    """Return the symbol with these NAI data digits. Refuses a wrong precision of a fixed symbol."""
+    """Return the symbol with these NAI data digits. If the symbol is one of the three fixed ones, refuse a wrong precision."""
     if digits <= 3:
         symbol = LEGACY_SYMBOLS[digits - 1]
         name = ("SBD", "COIN", "VESTS")[digits - 1]
@@ -155,7 +155,7 @@ def convert(asset: Asset, price: Price) -> Asset:
 
 
 def price_key(price: Price) -> tuple[int, int, int]:
-    """Return the sort key of a price: its symbols, then base/quote with 128 fractional bits, which distinguish all ratios."""
+    """Return the sort key of a price: its symbols, then base/quote with 128 fractional bits, enough to distinguish any two ratios."""
     base, quote = price.base, price.quote
     ratio_key = (base.amount << 128) // quote.amount if quote.amount else 0
     return base.symbol, quote.symbol, ratio_key

@@ -171,7 +171,7 @@ class _Reader:
         self.trail: list[str] = []
 
     def value(self) -> Any:
-        """Parse the next value and stop after it."""
+        """Parse the next value. Text after the value isn't read."""
         try:
             return self._value()
         except ChainError as error:
@@ -205,7 +205,9 @@ class _Reader:
             container.setdefault(key, value)
 
     def _next(self) -> bytes:
-        """Advance to the next value of the innermost container, past its key. Return its first byte, b"" after the last value."""
+        """Advance to the next value of the innermost container, skipping its key. Return the value's first byte, or b"" after the last
+        value.
+        """
         container, _ = self.open[-1]
         first = self._peek(SEPARATORS)
         if first == (b"]" if type(container) is list else b"}"):
@@ -221,7 +223,7 @@ class _Reader:
         return self._peek(SPACE)
 
     def _peek(self, skip_flags: re.Pattern[bytes]) -> bytes:
-        """Skip the text that matches a pattern, and return the next byte."""
+        """Skip any text that matches the pattern `skip_flags`, and return the next byte."""
         match = skip_flags.match(self.data, self.at)
         assert match
         self.at = match.end()
@@ -298,7 +300,7 @@ class _Reader:
         return EndOfFile(text)
 
     def _more(self, error: ChainError, text: str, place: str, **values: Any) -> ChainError:
-        """Append the line of one nesting level to the text of an error and to its long form."""
+        """Append the line for one nesting level to an error's text and to its long form. Return the error."""
         for key, value in values.items():
             text = text.replace("${" + key + "}", value if type(value) is str else _printed(value))
         error.context += text
@@ -307,7 +309,7 @@ class _Reader:
         return error
 
     def _with_containers(self, error: ChainError) -> ChainError:
-        """Add the lines of all open containers to an error."""
+        """Append one line for each open container to an error."""
         for container, _ in reversed(self.open):
             if type(container) is list:
                 error = self._more(error, "Attempting to parse array ${array}", ARRAY_PLACE, array=container)
@@ -334,7 +336,7 @@ def _integer(text: str) -> int:
 
 
 def _double(text: str) -> Any:
-    """Parse a real number. Missing digits before or after the point are added first."""
+    """Parse a real number. The JSON decoder requires digits before and after the point, so missing ones are added first."""
     whole, _, fraction = text.removeprefix("-").partition(".")
     sign = "-" if text[0] == "-" else ""
     try:
@@ -344,7 +346,7 @@ def _double(text: str) -> Any:
 
 
 def _printed(value: Any) -> str:
-    """Return a value as the reference writes it in JSON (wire-format.md §1.14)."""
+    """Format a value as the reference writes it in JSON (wire-format.md §1.14)."""
     return json.dumps(_printable(value), ensure_ascii=False, separators=(",", ":"))
 
 

@@ -110,7 +110,7 @@ class Symbols:
         return symbol
 
     def _plain_asset(self, text: str) -> Asset | None:
-        """Parse a non-negative amount that has exactly the form of `asset_text`. Nearly all texts do; return None for the others."""
+        """Parse a non-negative amount that has exactly the form of `asset_text`, as nearly all amounts do. Return None for other texts."""
         number, _, name = text.partition(" ")
         whole, _, fraction = number.partition(".")
         symbol = self._by_letters.get(name)
@@ -128,5 +128,5 @@ def amount_of(text: str) -> int:
 
 
 def unreadable_amount() -> ParseError:
-    """Return the reference's error for an invalid or too large number."""
+    """Return the reference's error for an amount that is invalid or too large."""
     return ParseError("Couldn't parse int64_t")

@@ -42,7 +42,7 @@ VERSION_PART_TOO_LARGE = WORD32
 
 
 def decode(data: bytes) -> str:
-    """Decode any bytes to a text."""
+    """Decode bytes to a text. Invalid UTF-8 is preserved, so that `encode` returns the same bytes."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -90,7 +90,7 @@ def _has_labels(name: str) -> bool:
 
 
 def bad_permlink_character(permlink: str) -> str:
-    """Return the first byte that a new comment's permlink must not contain (any but `a-z 0-9 -`), as text, or ""."""
+    """Return the first byte, as text, that the permlink of a new comment must not contain (any but `a-z 0-9 -`), or "" if there is none."""
     found = NOT_IN_PERMLINKS.search(permlink)
     return first_byte(found[0]) if found else ""
 
@@ -169,7 +169,7 @@ _kept_time = lru_cache(maxsize=TIMES_KEPT_MAX)(_time_from_text)
 
 
 def _seconds(text: str) -> int:
-    """Parse whole seconds, rounded toward 1970. If the fifth byte is `-`, the text has delimiters, otherwise it is compact."""
+    """Parse a time to whole seconds, rounded toward 1970. If its fifth byte is `-`, it has delimiters, otherwise it is compact."""
     day_text, _, clock_text = text.partition("T")
     if text[4:5] == "-":
         day = _delimited_day(day_text)
@@ -194,14 +194,14 @@ def _delimited_day(text: str) -> int:
 
 
 def _compact_day(text: str) -> int:
-    """Parse a day in the form YYYYMMDD. An incomplete part is 0."""
+    """Parse a date in the form YYYYMMDD. A missing or incomplete year, month or day counts as 0."""
     parts = [text[i:j] if j <= len(text) else "" for i, j in ((0, 4), (4, 6), (6, 8))]
     year, month, day = (_lexical(part, 16) if part else 0 for part in parts)
     return _day_number(year, month, day)
 
 
 def _day_number(year: int, month: int, day: int) -> int:
-    """Return the days since 1970, checked in the reference's order."""
+    """Return the number of days since 1970. Year, month and day are checked in the reference's order."""
     if not 1 <= day <= 31:
         raise BadDay("Day of month value is out of range 1..31")
     if not 1 <= month <= 12:

@@ -22,7 +22,9 @@ class BackgroundLoadable:
     """
 
     def load_in_background(self, deferred: "BackgroundLoad") -> None:
-        """Hide all attributes until the load `deferred` is finished. The load fills the attributes that `raw_attributes` returns."""
+        """Hide all attributes until `deferred`, the background load, is finished. The load writes to the dict that `raw_attributes`
+        returns.
+        """
         self.restore_attributes()
         own = dict(vars(self))
         vars(self).clear()
@@ -35,7 +37,7 @@ class BackgroundLoadable:
         return RAW_ATTRIBUTES in vars(self)
 
     def cancel_load(self) -> None:
-        """Cancel the load and make all attributes accessible. The caller then fills them in another way."""
+        """Cancel the load and make all attributes accessible. The caller must then set them itself."""
         deferred: BackgroundLoad | None = vars(self).get(LOADS)
         if deferred is not None:
             deferred.cancel()
@@ -56,10 +58,10 @@ class BackgroundLoadable:
 
 @cache
 def pending_load(cls: type[Any]) -> type[Any]:
-    """Return the subclass for objects that are still loading."""
+    """Return the subclass that objects of this class have while they are loading."""
 
     def finish(self: Any, name: str) -> Any:
-        """Finish the load and return the attribute."""
+        """Finish the load of the object, and return the attribute `name`."""
         deferred = vars(self).get(LOADS)
         if deferred is None or name.startswith("__"):
             raise AttributeError(f"{cls.__name__} has no attribute {name}")
@@ -82,7 +84,7 @@ class BackgroundLoad:
             each.load_in_background(self)
 
     def advance(self) -> None:
-        """Do one step; the last one makes the objects accessible. After a step has raised, every call raises that error again."""
+        """Do one step; the last one makes the objects accessible. If a step raises an error, every later call raises it again."""
         if self._error is not None:
             raise self._error
         try:

@@ -33,12 +33,12 @@ class DirtyRows:
         self._record((self._undo_add, row_id, None))
 
     def add_all(self, known: Iterable[int]) -> None:
-        """Mark all rows dirty, and also the ids in `known`: the rows that the derived view still contains."""
+        """Mark all rows dirty. `known` are the ids in the derived view, which are marked as well because their rows can be gone."""
         self.ids.update(known)
         self.unread = 0
 
     def process(self, most: int, work: Callable[[int], object]) -> None:
-        """Call `work` for at most `most` dirty rows, which are then no longer dirty. `process_some` describes the handling of errors."""
+        """Call `work` for at most `most` dirty rows, and mark them clean. `process_some` describes the handling of errors."""
         if not self.ids:
             begin, self.unread = self.unread, min(self.unread + most, self._next_id())
             self.ids.update(range(begin, self.unread))

@@ -29,7 +29,7 @@ class NotReady(Exception):
 
 
 class ReadMode:
-    """Read mode of a state: uninterrupted, except during `try_read` and `read_incrementally`. All tables of a state share one object."""
+    """Read mode of a state. Reads are uninterrupted except in `try_read` and `read_incrementally`. All tables of a state share one object."""
 
     __slots__ = ("is_incremental",)
 
@@ -37,7 +37,9 @@ class ReadMode:
         self.is_incremental = False
 
     def raise_if_large(self, count: int, advance: Callable[[], bool]) -> None:
-        """Raise NotReady if the read is incremental and needs work for more than one chunk. `count` is the number of items to process."""
+        """Raise NotReady if the read is incremental and `count`, the number of items to process, exceeds one chunk. `advance` processes a
+        chunk.
+        """
         if count > CHUNK_ROWS and self.is_incremental:
             raise NotReady(advance)
 

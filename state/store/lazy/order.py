@@ -64,7 +64,7 @@ class LazyOrder:
         return self._order
 
     def refresh_chunk(self) -> bool:
-        """Apply one chunk of the changes. Return whether more changes remain. The order can't be read until all are applied."""
+        """Apply one chunk of the changes. Return whether more changes remain. Until all are applied, the order can't be read."""
         self._update(min(CHUNK_ROWS, len(self.dirty)))
         return bool(self.dirty)
 
@@ -78,7 +78,7 @@ class LazyOrder:
             self.dirty.discard(thing)
 
     def restore(self, ids: Iterable[int]) -> Any:
-        """Clear the order and mark these ids as changed. Return the order, which is empty until the next read."""
+        """Clear the order, mark these ids as changed, and return the order. It remains empty until the next read."""
         self.dirty.clear()
         self.dirty.update(ids)
         self._entries = {}
@@ -96,11 +96,11 @@ class LazyOrder:
         return True
 
     def contains(self, thing: int) -> bool:
-        """Whether the order contains an entry for this item, even an outdated one."""
+        """Whether the order has an entry for the item `thing`. The entry can be outdated."""
         return thing in self._entries
 
     def check(self) -> None:
-        """Verify the order, and that no change was missed; for tests. The changes are not applied."""
+        """Verify the order, and that all changes were marked, without applying the changes; for tests."""
         self._order._check()
         assert list(self._order) == sorted(self._entries.values()), "the order differs from its entries"
         for thing, entry in self._entries.items():

@@ -34,7 +34,9 @@ PLAIN_PROPS = ("title", "about", "lang", "is_nsfw", "description", "flag_text")
 
 
 def on_custom_json(state: State, kept: Social, operation: CustomJson) -> None:
-    """Apply a custom operation that has an id of the index and the posting authority of exactly one account, the actor."""
+    """Apply a custom operation with one of this plugin's ids, if it requires only one account's posting authority. That account is the
+    actor.
+    """
     if operation.id not in (COMMUNITY, FOLLOW, NOTIFY) or operation.required_auths or len(operation.required_posting_auths) != 1:
         return
     text = operation.json
@@ -116,7 +118,7 @@ def require_permission(kept: Social, actor: str, payload: Payload) -> None:
 
 
 def require_post_action(kept: Social, actor: str, role: int, payload: Payload, post: SocialPost) -> None:
-    """Require that an action on a post has an effect and that its actor has permission."""
+    """Refuse an action on a post that has no effect, or for which the actor doesn't have permission."""
     match payload.action:
         case "mutePost":
             require(not post.is_muted, "post is already muted")
@@ -152,7 +154,7 @@ def require_settable(kept: Social, actor: str, role: int, payload: Payload) -> N
 
 
 def act(state: State, kept: Social, actor: str, payload: Payload) -> None:
-    """Apply a permitted operation, and write its notification."""
+    """Apply a community operation whose actor has permission, and write its notification."""
     match payload.action:
         case "subscribe" | "unsubscribe":
             subscribe(state, kept, actor, payload)
@@ -184,7 +186,7 @@ def subscribe(state: State, kept: Social, actor: str, payload: Payload) -> None:
 
 
 def set_role(kept: Social, payload: Payload, **changes: Any) -> None:
-    """Change an account's role or title. The one that is not in `changes` stays the same."""
+    """Change an account's role, its title, or both. `changes` contains the new values, and any other value stays the same."""
     community, account = payload.community.name, payload.account
     row = kept.role_row(community, account)
     if row is None:

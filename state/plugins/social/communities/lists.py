@@ -62,7 +62,7 @@ class CommunityRank(Struct):
 
 
 def figures(state: State, kept: Social) -> PayoutTotalsIndex:
-    """Return the current payout totals. They are counted again only after posts or the reward fund have changed."""
+    """Return the current payout totals. They are recomputed only if posts, the reward fund or the price have changed."""
     key = counted_from(state, kept)
     if kept.counted is None or kept.counted[0] != key:
         # If posts change all the time, each incremental count is out of date when it ends. After LATE_COUNTS_MAX of them, count without
@@ -76,14 +76,14 @@ def figures(state: State, kept: Social) -> PayoutTotalsIndex:
 
 
 def counted_from(state: State, kept: Social) -> tuple[Any, ...]:
-    """Return the version of the values that a count reads: the view of posts, and the fund and price, which determine all payouts."""
+    """Return a value that changes whenever payout totals can change: the version of the view of posts, and the reward fund with the price."""
     # Reading the view updates its version.
     kept.view.ranked(kept.facts)
     return kept.view.version, payable_reward_pool(state)
 
 
 def count_some(state: State, kept: Social) -> bool:
-    """Start an incremental count, or do the next step of it. Return whether more steps remain."""
+    """Start an incremental computation of payout totals, or do its next step. Return whether more steps remain."""
     if kept.counting is None:
         key = counted_from(state, kept)
         if kept.counted is not None and kept.counted[0] == key:
@@ -100,7 +100,7 @@ def count_some(state: State, kept: Social) -> bool:
 
 
 def counted(state: State, kept: Social) -> PayoutTotalsIndex:
-    """Add up all unpaid posts and replies without interruption."""
+    """Compute the payout totals of all unpaid posts and replies without interruption."""
     steps = counting(state, kept)
     while True:
         try:
@@ -111,7 +111,7 @@ def counted(state: State, kept: Social) -> PayoutTotalsIndex:
 
 
 def counting(state: State, kept: Social) -> Generator[None, None, PayoutTotalsIndex]:
-    """Add up all posts and replies that are unpaid at the start. Yield after each step; the state can change between steps."""
+    """Compute the payout totals of all posts and replies that are unpaid now. Yield after each step. The state can change between steps."""
     worth = kept.facts.worth(state)
     posts = list(kept.view.members(kept.facts, EVERYTHING, True))
     found = PayoutTotalsIndex({}, {})
@@ -130,7 +130,7 @@ def counting(state: State, kept: Social) -> Generator[None, None, PayoutTotalsIn
 
 
 def add_up(found: PayoutTotalsIndex) -> Generator[None, None, None]:
-    """Compute the sums and the largest authors. Yield after each step."""
+    """Compute the sums over all totals, and the authors with the largest ones. Yield after each step."""
     every = iter(found.authors.items())
     while some := list(islice(every, COUNTED_CHUNK)):
         yield
@@ -141,7 +141,7 @@ def add_up(found: PayoutTotalsIndex) -> Generator[None, None, None]:
 
 
 def place_of(found: PayoutTotalsIndex, post: RankedPost) -> PayoutTotals:
-    """Return the totals to which a post adds. They are created for the first post."""
+    """Return the totals to which a post's payout is added. They are created for the first post."""
     figures, name = (found.communities, post.community) if post.community else (found.authors, post.author)
     figure = figures.get(name)
     if figure is None:
@@ -157,7 +157,7 @@ def standings(state: State, kept: Social) -> list[CommunityRank]:
 
 
 def standing_key(row: Community, figure: PayoutTotals) -> tuple[int, int, int, int, bool, int]:
-    """Return the sort key of ranks: rounded payouts, authors, posts, subscribers, whether it has a title, age."""
+    """Return the sort key of a community's rank: rounded payouts, authors, posts, subscribers, whether the community has a title, and age."""
     return -figure.rounded, -figure.authors, -figure.posts, -row.subscribers, not row.title, row.account
 
 
@@ -194,7 +194,7 @@ def titles(kept: Social, community: str, last: str) -> Iterator[Role]:
 
 
 def subscribers(kept: Social, community: str, last: str) -> Iterator[Subscription]:
-    """Yield the newest 250 subscribers of a community, newest first. If `last` is given, start after that account."""
+    """Yield at most 250 subscribers of a community, newest first. If `last` is given, start after that account."""
     rows: Iterable[Subscription] = islice(kept.subscriptions.by_community.equal(community), SUBSCRIBERS_MAX)
     row = kept.subscriptions.by_pair.get(community, last) if last else None
     return (one for one in rows if row is None or one.id < row.id)
@@ -253,7 +253,7 @@ class PayoutRow(Struct):
 
 
 class PayoutRows(Struct):
-    """The rows with the largest payouts, and two sums: of all rows, and of the rows of authors."""
+    """The rows with the largest payouts, and two sums of payouts: over all rows, and over the rows of authors."""
 
     largest: list[PayoutRow]
     total: int

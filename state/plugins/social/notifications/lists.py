@@ -31,7 +31,9 @@ def of_post(kept: Social, post: SocialPost, last: int, min_score: int) -> Iterat
 
 
 def newest_first(kept: Social, index: OrderedIndex[Notification], field: str, value: Any, last: int) -> Iterator[Notification]:
-    """Yield the notifications with this value in `field`, newest first, starting before `last`. Those about deleted posts are left out."""
+    """Yield the notifications with this value in `field`, newest first, starting before `last`. Notifications about deleted posts are
+    omitted.
+    """
     rows = takewhile(lambda row: getattr(row, field) == value, index.before(value, last))
     return (row for row in rows if row.post == NO_POST or not kept.posts.find(row.post).is_deleted)
 

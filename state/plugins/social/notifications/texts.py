@@ -41,7 +41,7 @@ class Content(Struct):
 
 
 def content_of(kept: Social, row: Notification) -> Content:
-    """Return the content of a notification, with the names of its post and its community."""
+    """Return the values for the text and the link of a notification, with its post and community looked up."""
     community = kept.community(row.community) if row.community else None
     post = None if row.post == NO_POST else kept.posts.find(row.post)
     return Content(
@@ -56,7 +56,7 @@ def content_of(kept: Social, row: Notification) -> Content:
 
 
 def message(content: Content, brand: str) -> str:
-    """Return the text of a notification. The verb for reblogs contains the reference's brand, so it is only in texts of that brand."""
+    """Return the text of a notification. A reblog is called `resteemed` on chains of the brand steem, and `reblogged` on others."""
     return TEXTS[content.type].format(
         src=content.src,
         dst=content.dst,

@@ -52,7 +52,7 @@ MENTION = re.compile(r"(?:^|[^a-zA-Z0-9_!#$%&*@/])@([a-zA-Z0-9][a-zA-Z0-9.-]{1,1
 
 
 def notify(state: State, kept: Social, kind: Type, score: int = COMMUNITY_SCORE, **fields: object) -> None:
-    """Write a notification. `fields` are fields of its row, where `created` defaults to the time of the operation."""
+    """Write a notification. `fields` are fields of its row. The field `created` defaults to the time of the operation."""
     created = fields.pop("created", None)
     row = Notification(type=int(kind), score=score, created=kept.moment(state) if created is None else created, **fields)  # type: ignore[arg-type]
     kept.notifications.insert(row)
@@ -64,12 +64,12 @@ def notify_error(state: State, kept: Social, account: str, text: str, post: int 
 
 
 def is_sent(kept: Social, kind: Type, post: SocialPost, account: str) -> bool:
-    """Whether a notification that is sent only once per post and account was already written."""
+    """Whether this account's notification was already written. This kind of notification is sent only once per post and account."""
     return kept.sent_once.by_all.get(kind, post.id, account) is not None
 
 
 def remember(kept: Social, kind: Type, post: SocialPost, account: str) -> None:
-    """Record that a notification that is sent only once per post and account was written."""
+    """Record that this account's notification was written, because this kind of notification is sent only once per post and account."""
     kept.sent_once.insert(SentOnce(type=int(kind), post=post.id, account=account))
 
 
@@ -94,7 +94,7 @@ def mentions_most(score: int) -> int:
 
 
 def mention_score(score: int, count: int) -> int:
-    """Return the score of each of `count` mentions in a post."""
+    """Return the score of each mention in a post that mentions `count` accounts. `score` is that of the post's author."""
     return score - min(score, MENTION_STEP * (count - 1))
 
 

@@ -49,7 +49,7 @@ class Scope(Struct, frozen=True):
 
     @property
     def orders(self) -> dict[str, PostSort]:
-        """The sort orders of the scope, keyed by name."""
+        """The sort orders in which the posts of the scope can be listed, keyed by name."""
         return COMMUNITY_ORDERS if self.of_communities else TAG_ORDERS
 
 
@@ -96,12 +96,12 @@ def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int
 
 
 def due_buckets(now: int) -> range:
-    """Return the time buckets of the payouts that are due soon. Each bucket has a separate list (ranked_posts.py)."""
+    """Return the time buckets of the payouts that are due soon. There is a separate list of posts for each bucket (ranked_posts.py)."""
     return range((now + DUE_FROM) // DUE_SECONDS, (now + DUE_TO) // DUE_SECONDS + 1)
 
 
 def start_entry(state: State, kept: Social, order: PostSort, start: Comment, worth: Worth) -> Entry:
-    """Return the entry that a post has, or would have, in a sort order."""
+    """Return the entry of a post in a sort order, whether or not the post is listed there."""
     post = kept.view.ranked(kept.facts)[start.id]
     if order.in_payouts:
         return -payout_of(state, kept.facts, start, worth).total, start.id
@@ -121,7 +121,7 @@ def walk(entries: Sequence[Entry], order: PostSort, worth: Worth, start: Entry |
 
 
 def from_place(entries: Sequence[Entry], place: int, end: int | None = None) -> Iterator[Entry]:
-    """Yield the entries between two positions."""
+    """Yield the entries from index `place` to index `end` of a list, or to the list's end."""
     return (entries[i] for i in range(place, len(entries) if end is None else end))
 
 
@@ -187,7 +187,7 @@ def own_posts(state: State, kept: Social, account: str, *, is_reply: bool, start
 
 
 def replies_to(state: State, kept: Social, account: str, start: Comment | None) -> Iterator[Comment]:
-    """Yield the replies to an account's newest 10,000 posts and replies, newest first, from `start` on."""
+    """Yield the replies to an account's newest 10,000 posts and replies. The newest replies come first, from the reply `start` on."""
     index = kept.posts.by_parent_author
     rows = index.equal(account) if start is None else index.starting(account, start.id)
     oldest = oldest_answered(state, kept, account)

@@ -25,7 +25,7 @@ DELETE = "delete"
 
 
 def on_comment(state: State, kept: Social, operation: Comment) -> None:
-    """Index a written or edited comment, mark it for ranking, and notify the accounts that are affected."""
+    """Index a written or edited comment, mark it for ranking, and notify the affected accounts."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -81,13 +81,13 @@ def may_write(kept: Social, community: str, account: str, *, is_reply: bool) -> 
 
 
 def remember_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
-    """Store the row of a comment before the comment is deleted, since afterwards the index can't find the row."""
+    """Store the row of a comment before the comment is deleted, because the index can't find the row after the deletion."""
     comment = find_comment(state, operation.author, operation.permlink)
     kept.leaving = None if comment is None else kept.posts.by_comment.get(comment.id)
 
 
 def mark_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
-    """Mark a row as deleted if its comment no longer exists. Before hardfork 19 a deletion could have no effect."""
+    """Mark the row of a comment as deleted, unless the comment still exists. Before hardfork 19 a deletion could have no effect."""
     post = kept.leaving
     if post is not None and state.comments.get(post.comment) is None:
         kept.posts.modify(post, is_deleted=True)
@@ -95,7 +95,7 @@ def mark_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
 
 
 def on_vote(state: State, kept: Social, operation: Vote) -> None:
-    """After a vote, mark the post and its author for ranking, and notify the author. The author's reputation can have changed."""
+    """After a vote, notify the author, and mark the post and the author for ranking. The vote can have changed the author's reputation."""
     comment = find_comment(state, operation.author, operation.permlink)
     voter = state.accounts.by_name.get(operation.voter)
     if comment is None or voter is None:

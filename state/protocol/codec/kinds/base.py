@@ -66,7 +66,7 @@ class Codecs(Protocol):
 
 
 class Kind:
-    """Base of all kinds. `layout` is the struct format character of a kind that has a fixed size and needs no conversion."""
+    """Base of all kinds. If a kind has a fixed size and needs no conversion, `layout` is its format character for `struct`."""
 
     layout: str = ""
     default: Any = None
@@ -139,5 +139,5 @@ def unpack_count(data: bytes, i: int, canonical: bool = False) -> tuple[int, int
 
 
 def as_it_is(value: Any) -> Any:
-    """Return the value itself. This is the dumper of types that need none, where a function is required."""
+    """Return the value unchanged: a dumper for types whose values are JSON already, where None can't be used."""
     return value

@@ -165,7 +165,7 @@ class AssetKind(Kind):
 
 
 class PriceKind(Kind):
-    """A price: two assets. In the condenser's dialect the parser refuses an invalid price."""
+    """A price: two assets. The condenser's parser refuses an invalid price, the other parser accepts it."""
 
     default = Price()
 
@@ -202,7 +202,7 @@ class PriceKind(Kind):
 
 
 class CoinFee(Struct, frozen=True):
-    """The account creation fee in chain properties, in COIN. `symbol_bytes` is a historic spelling of the symbol, or b""."""
+    """The account creation fee in chain properties, in COIN. If `symbol_bytes` isn't empty, it is a historic spelling of the fee's symbol."""
 
     amount: int = 0
     symbol_bytes: bytes = b""

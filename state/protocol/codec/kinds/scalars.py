@@ -130,7 +130,7 @@ class Seconds(Fixed):
 
 
 class Choice(Fixed):
-    """An enumeration, packed in 8 bytes. JSON contains the name. When JSON is read, names and numbers in any form are accepted."""
+    """An enumeration, packed in 8 bytes and written to JSON by name. JSON that is read can contain a name or a number in any form."""
 
     layout = "q"
     default = 0
@@ -185,7 +185,7 @@ class Key(Fixed):
 
 
 class Release(Fixed):
-    """A software version: major, hardfork and release in one number. For a hardfork version, `mask` removes the release."""
+    """A software version: major, hardfork and release numbers packed into one integer. For a hardfork version, `mask` removes the release."""
 
     layout = "I"
     default = 0

@@ -15,7 +15,7 @@ NO_SUCH_TYPE = "w < count() && w >= 0"
 
 
 class Tagged(Struct, frozen=True):
-    """A value of a variant with its tag, for members that can't be recognised by their type."""
+    """A value of a variant together with its tag, for members whose class doesn't determine the tag."""
 
     tag: int
     value: Any
