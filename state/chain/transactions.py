@@ -63,7 +63,7 @@ def authority_lookups(state: State) -> Lookups:
 
 
 def canonical_rule(state: State) -> Canonical:
-    """Return the canonical form required of signatures: since hardfork 20 that of BIP 62, before it that of the reference's crypto library."""
+    """Return the canonical form required of signatures: BIP 62 since hardfork 20, and earlier the rule of the reference's library."""
     return Canonical.bip_0062 if state.hardfork >= 20 else Canonical.fc_canonical
 
 

@@ -101,7 +101,7 @@ class WithdrawVesting(Operation, frozen=True):
         )
 
     def _require_power(self, state: State, account: Account) -> None:
-        """Refuse an account whose VESTS are worth at most ten creation fees. Since hardfork 16 even such an account can stop a power-down."""
+        """Refuse an account whose VESTS are worth at most ten creation fees. Since hardfork 16 it can still stop a power-down."""
         fee = state.schedule.median_props.account_creation_fee
         least = wrapped(coin_to_vests(state, fee) * POWER_MIN_FEES)
         require(
@@ -250,7 +250,7 @@ def withdraw_rate(state: State, shares: int) -> int:
 
 
 def require_minimum(state: State, shares: int, text: str, condition: str) -> None:
-    """Refuse a delegation worth less than a third of the creation fee. Before hardfork 20 the minimum was ten fees, but fees were smaller."""
+    """Refuse a delegation worth less than a third of the creation fee. Before hardfork 20 the minimum was ten of the smaller fees."""
     fee = state.schedule.median_props.account_creation_fee
     least = coin_to_vests(state, fee // 3 if state.hardfork >= 20 else share(fee * 10))
     require(shares >= least, text, condition=condition, v=Asset(least, VESTS))

@@ -246,7 +246,7 @@ class Genesis(Struct, frozen=True, kw_only=True):
     accounts_in_blocks: bool = False
 
     def decisive_fields(self) -> dict[str, Any]:
-        """Return the fields by name. Fields in LATER_FIELDS with their default values are omitted, because older versions didn't have them."""
+        """Return the fields by name. Fields in LATER_FIELDS are omitted if they have their defaults, as older versions lacked them."""
         plain = Genesis(witness_key=self.witness_key)
         return {key: value for key, value in asdict(self).items() if key not in LATER_FIELDS or value != getattr(plain, key)}
 

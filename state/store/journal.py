@@ -95,7 +95,7 @@ class Journal:
 
 
 class UndoSession:
-    """Undo session: see `Journal.session`. Sessions can be nested. While one is open, `commit` must not drop records made since its start."""
+    """Undo session: see `Journal.session`. Sessions can be nested. While one is open, don't commit records made since its start."""
 
     __slots__ = ("_journal", "_position")
 

@@ -15,7 +15,7 @@ FAR_FROM_EDGE = 2**62  # no account withdraws this much in a week, so a sum belo
 
 
 class RcParameters(Row):
-    """The parameters of the resources. Those of new accounts come from `subsidy`, the witnesses' median parameters for subsidised accounts."""
+    """The parameters of the resources. Those of new accounts come from `subsidy`, for which the witnesses vote."""
 
     resources: tuple[Resource, ...] = RESOURCES
     subsidy: SubsidyParams | None = None

@@ -49,7 +49,7 @@ def _wire_fields(cls: type) -> tuple[Field, ...]:
 
 
 def shown_fields(cls: type, legacy: bool) -> list[Field]:
-    """Return the wire fields in a JSON form (`legacy`: the condenser's). Fields in the class's LEGACY_ABSENT or APPBASE_ABSENT are omitted."""
+    """Return the wire fields in a JSON form (`legacy`: the condenser's). Fields in LEGACY_ABSENT or APPBASE_ABSENT are omitted."""
     absent = getattr(cls, "LEGACY_ABSENT" if legacy else "APPBASE_ABSENT", ())
     return [field for field in wire_fields(cls) if field.name not in absent]
 

@@ -29,7 +29,7 @@ class NotReady(Exception):
 
 
 class ReadMode:
-    """Read mode of a state. Reads are uninterrupted except in `try_read` and `read_incrementally`. All tables of a state share one object."""
+    """Read mode of a state: uninterrupted except in `try_read` and `read_incrementally`. All tables of a state share one object."""
 
     __slots__ = ("is_incremental",)
 

@@ -76,7 +76,7 @@ def figures(state: State, kept: Social) -> PayoutTotalsIndex:
 
 
 def counted_from(state: State, kept: Social) -> tuple[Any, ...]:
-    """Return a value that changes whenever payout totals can change: the version of the view of posts, and the reward fund with the price."""
+    """Return a value that changes whenever the totals can change: the version of the view of posts, and the reward fund with the price."""
     # Reading the view updates its version.
     kept.view.ranked(kept.facts)
     return kept.view.version, payable_reward_pool(state)
@@ -157,7 +157,7 @@ def standings(state: State, kept: Social) -> list[CommunityRank]:
 
 
 def standing_key(row: Community, figure: PayoutTotals) -> tuple[int, int, int, int, bool, int]:
-    """Return the sort key of a community's rank: rounded payouts, authors, posts, subscribers, whether the community has a title, and age."""
+    """Return the sort key of a community's rank: rounded payouts, authors, posts, subscribers, whether it has a title, and age."""
     return -figure.rounded, -figure.authors, -figure.posts, -row.subscribers, not row.title, row.account
 
 

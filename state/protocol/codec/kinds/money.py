@@ -202,7 +202,7 @@ class PriceKind(Kind):
 
 
 class CoinFee(Struct, frozen=True):
-    """The account creation fee in chain properties, in COIN. If `symbol_bytes` isn't empty, it is a historic spelling of the fee's symbol."""
+    """The account creation fee in chain properties, in COIN. `symbol_bytes` is empty or a historic spelling of the symbol."""
 
     amount: int = 0
     symbol_bytes: bytes = b""

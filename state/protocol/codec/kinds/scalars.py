@@ -185,7 +185,7 @@ class Key(Fixed):
 
 
 class Release(Fixed):
-    """A software version: major, hardfork and release numbers packed into one integer. For a hardfork version, `mask` removes the release."""
+    """A software version: major, hardfork and release packed into one integer. For a hardfork version, `mask` removes the release."""
 
     layout = "I"
     default = 0
