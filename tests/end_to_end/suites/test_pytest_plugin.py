@@ -275,6 +275,17 @@ def test_log_of_a_node_that_exits_is_shown(project: Project) -> None:
     assert "neither a chain nor the path" in ran.stdout
 
 
+def test_the_look_alike_of_the_public_network_with_its_chain_id(project: Project) -> None:
+    project.settings("coind_chain = mainnet-like\ncoind_options = --main-chain-id")
+    project.write(
+        "def test_it(coin_chain, coin_node):\n"
+        "    assert coin_node.chain_id == 64 * '0'\n"
+        "    coin_chain.broadcast('transfer', {'from': 'ned', 'to': 'guest123', 'amount': '1.000 STEEM', 'memo': ''})\n"
+        "    assert coin_chain.call('condenser_api.get_accounts', [['guest123']])[0]['balance'] == '100001.000 STEEM'\n"
+    )
+    assert passed(project.run(), 1)
+
+
 def test_settings_choose_chain_and_blocks(project: Project) -> None:
     project.settings("coind_chain = steem-testnet\ncoind_blocks = manual\ncoind_options = --time 2027-01-01T00:00:00")
     project.write("""

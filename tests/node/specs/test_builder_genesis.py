@@ -60,7 +60,7 @@ def rate(sbd: int) -> Price:
 def steem_per_mvest(chain: LocalChain) -> float:
     """COIN for a million VESTS, as hivemind computes it (`hive/steem/client.py`). Its column holds less than 100,000."""
     props = chain.call("database_api.get_dynamic_global_properties")
-    fund, shares = int(props["total_vesting_fund_coin"]["amount"]), int(props["total_vesting_shares"]["amount"])
+    fund, shares = int(props[chain.spec.spell("total_vesting_fund_coin")]["amount"]), int(props["total_vesting_shares"]["amount"])
     return fund / 1000 / (shares / 1e12)
 
 
@@ -133,8 +133,15 @@ def test_claims_of_a_chain_whose_first_block_applies_the_hardforks(tmp_path: Pat
     assert 6_900_000 < next(iter(chain.chain.state.reward_funds)).recent_claims <= 7_000_000
 
 
-def test_a_pending_payout_is_in_sbd_from_the_first_post_on(spec: ChainSpec) -> None:
-    chain = LocalChain(spec)
+@pytest.mark.parametrize("name", ["dev", "dev-tests", "mainnet-like"])
+def test_indexers_can_store_the_price_of_a_million_vests(name: str) -> None:
+    chain = LocalChain(name, plugins=())
+    assert steem_per_mvest(chain) == pytest.approx(500 if name == "mainnet-like" else 10_000, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["dev", "spec"])
+def test_a_pending_payout_is_in_sbd_from_the_first_post_on(name: str, spec: ChainSpec) -> None:
+    chain = LocalChain(spec if name == "spec" else name)
     post = {"author": "alice", "permlink": "first", "title": "t", "body": "b", "json_metadata": ""}
     chain.broadcast("comment", {"parent_author": "", "parent_permlink": "tests", **post})
     for voters in ([], ["bob", "carol", "dave", "erin"]):
