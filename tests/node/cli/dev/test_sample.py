@@ -36,7 +36,7 @@ def ranked(chain: LocalChain, sort: str, tag: str = "") -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("chain", ["dev-tests", "steem-testnet"])
+@pytest.mark.parametrize("chain", ["dev-tests", "mainnet-like", "steem-testnet"])
 def test_other_chains_get_the_same_town(dev: LocalChain, chain: str) -> None:
     other = town(chain)
     for method, params in (
