@@ -76,6 +76,7 @@ class Suite(Struct, frozen=True, forbid_unknown_fields=True):
     accounts: list[str] = []  # created by initminer with funds unless the chain has them; their password is PASSWORD
     content: list[Content] = []
     traffic: bool = False  # whether the node gets a transaction every second, as streams of transactions expect it
+    town: bool = False  # whether each node has the content of town.py, for suites that read a public network
     files: list[ConfigFile] = []
     replace: list[Replacement] = []
     listed: list[Listed] = []

@@ -20,6 +20,7 @@ from state.protocol.keys.keys import derive_secret, public_key, public_key_text,
 from tests.clients.suites.declaration import HERE, KINDS, PASSWORD, Suite, fill
 from tests.clients.suites.results import Outcome, outcomes
 from tests.clients.suites.sources import adapt, installed, paths
+from tests.clients.suites.town import HISTORY_SECONDS, town
 from tests.helpers.sessions import SetupError, report, running_node, say
 
 BLOCK_SECONDS = 3
@@ -77,16 +78,22 @@ def run(suite: Suite, place: Path, work: Path) -> dict[str, Outcome]:
     """Run a suite against a fresh node and return the outcome of each test."""
     log, junit = place / "log", place / "results.xml"
     junit.unlink(missing_ok=True)
+    home = place / "home"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
     values = paths(place)
     with ExitStack() as nodes:
         for node, chain in {"first": suite.chain, **suite.nodes}.items():
             spec = str(HERE / chain) if chain.endswith(".toml") else chain
-            start = int(time.time()) - suite.blocks * BLOCK_SECONDS
+            start = int(time.time()) - (HISTORY_SECONDS if suite.town else suite.blocks * BLOCK_SECONDS)
             url = nodes.enter_context(running_node(spec, "--time", str(start), *suite.options))
             prefix = f"{node}_" if node in suite.nodes else ""
             values |= {prefix + name: value for name, value in values_of_node(url).items()}
             populate(Client(url), suite, node)
-            Client(url).call("dev_api.mine", {"count": suite.blocks})
+            if suite.town:
+                nodes.enter_context(town(url))
+            else:
+                Client(url).call("dev_api.mine", {"count": suite.blocks})
         adapt(suite, place, values)
         command = [fill(word, values) for word in suite.command]
         if suite.traffic:

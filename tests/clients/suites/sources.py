@@ -35,7 +35,7 @@ def installed(suite: Suite, place: Path, git_directory: Path | None) -> Path:
 
 def paths(place: Path) -> dict[str, object]:
     """The values of the placeholders for paths."""
-    return {"python": place / "venv" / "bin" / "python", "here": HERE, "results": place / "results.xml"}
+    return {"python": place / "venv" / "bin" / "python", "here": HERE, "results": place / "results.xml", "home": place / "home"}
 
 
 def unpack(source: Source, to: Path, git_directory: Path | None) -> None:
