@@ -1,0 +1,339 @@
+"""The reasons of known differences between hivemind's answers and coind's. docs/indexers.md describes them."""
+
+import json
+import math
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec import Struct
+
+from tests.indexers.town import REWRITTEN
+
+MISSING = "(missing)"
+# The step of a score in single precision, which hivemind stores: of trend below 8192, of hot below 262144.
+STEPS = {"trending": 2.0**-11, "hot": 2.0**-6}
+SCALES = {"trending": 240_000, "hot": 10_000}
+
+
+class Times(Struct, frozen=True):
+    """Times of the chain: the end of hivemind's first sync, the end of its sync of many blocks, and the head."""
+
+    first_sync: str
+    sync: str
+    head: str
+
+    def days_ago(self, days: int) -> str:
+        """The time `days` days before the head."""
+        return (datetime.fromisoformat(self.head) - timedelta(days)).isoformat()
+
+
+class Difference(Struct, frozen=True):
+    """A place in the answer to a call where the two differ."""
+
+    method: str
+    params: Any
+    path: tuple[str | int, ...]
+    hivemind: Any
+    coind: Any
+    inside: dict[str, Any]  # hivemind's object with the field
+    times: Times
+
+    @property
+    def field(self) -> str:
+        """The path without positions."""
+        return ".".join(str(part) for part in self.path if not isinstance(part, int))
+
+    @property
+    def last(self) -> str:
+        """The last part of the path."""
+        return str(self.path[-1]) if self.path else ""
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """The entry that only one list has."""
+        found: dict[str, Any] = self.coind if self.hivemind == MISSING else self.hivemind
+        return found
+
+    @property
+    def is_bridge(self) -> bool:
+        return self.method.startswith("bridge.")
+
+
+class Reason(Struct, frozen=True):
+    """A known difference: its name, and which differences it explains."""
+
+    name: str
+    explains: Callable[[Difference], bool]
+
+
+# ------------------------------------------------------------------ both
+
+
+def is_id(found: Difference) -> bool:
+    return found.last in ("post_id", "id") and found.hivemind != MISSING != found.coind
+
+
+def is_pending(found: Difference) -> bool:
+    """Payouts of unpaid posts, and figures and orders that follow from them."""
+    if found.method == "bridge.get_payout_stats":
+        return found.field in ("items", "total", "blogs", "items.order")
+    if found.last == "order":
+        is_by_payout = isinstance(found.params, dict) and found.params.get("sort") in ("payout", "payout_comments", "muted")
+        return is_by_payout and all(is_falling([post["payout"] for post in posts]) for posts in (found.hivemind, found.coind))
+    if found.last == "sum_pending":
+        return bool(abs(found.hivemind - found.coind) <= max(3, found.coind))
+    return found.last in ("payout", "pending_payout_value") and not found.inside.get("is_paidout")
+
+
+def is_falling(values: list[float]) -> bool:
+    return values == sorted(values, reverse=True)
+
+
+def is_community_order(found: Difference) -> bool:
+    """The order of communities by rank, which follows from their pending payouts."""
+    if found.method == "bridge.get_trending_topics":
+        return found.last == "order"
+    return found.method == "bridge.list_communities" and found.last == "order" and found.params["sort"] == "rank"
+
+
+def is_old_rank(found: Difference) -> bool:
+    """Ranks, and the scores that follow from them."""
+    if found.field == "stats.rank":
+        return True
+    return found.last == "score" and found.coind - found.hivemind == 50
+
+
+def is_price(found: Difference) -> bool:
+    """The stake in STEEM, whose price hivemind reads every twenty blocks."""
+    return found.field == "stats.sp" and math.isclose(found.hivemind, found.coind, rel_tol=1e-3)
+
+
+# ------------------------------------------------------------------ notifications
+
+
+def is_first_sync(found: Difference) -> bool:
+    """A notification of a block of hivemind's first sync."""
+    return bool(
+        found.last == "entry" and found.hivemind == MISSING and "msg" in found.coind and found.coind["date"] <= found.times.first_sync
+    )
+
+
+def is_refresh(found: Difference) -> bool:
+    """The time of a reply or a mention, and a mention that was edited away before hivemind read the post."""
+    if found.last == "entry" and "msg" in found.entry:
+        return bool(found.entry["type"] == "mention" and found.entry["date"] <= found.times.sync)
+    return found.last == "date" and found.inside.get("type") in ("reply", "reply_comment", "mention")
+
+
+def is_vote_amount(found: Difference) -> bool:
+    """What a notified vote adds to the payout, which hivemind computes when it next refreshes the post."""
+    if found.last == "entry" and "msg" in found.entry:
+        # One below the threshold on the other side, or one that hivemind computed when the post was already paid.
+        is_small, is_paid = found.entry["score"] <= 50, found.hivemind == MISSING and found.entry["date"] <= found.times.sync
+        return bool(found.entry["type"] == "vote" and (is_small or is_paid))
+    return found.inside.get("type") == "vote" and found.last in ("msg", "score")
+
+
+def is_notification_order(found: Difference) -> bool:
+    """The order of notifications of one block or refresh."""
+    return bool(found.last == "order" and "msg" in found.hivemind[0])
+
+
+# ------------------------------------------------------------------ communities
+
+
+def is_date_form(found: Difference) -> bool:
+    return isinstance(found.hivemind, str) and isinstance(found.coind, str) and found.hivemind.replace(" ", "T", 1) == found.coind
+
+
+def is_context(found: Difference) -> bool:
+    return found.field.endswith(("context.role", "context.title", "context.subscribed")) and found.hivemind == MISSING
+
+
+def is_subscription(found: Difference) -> bool:
+    return found.method == "bridge.list_all_subscriptions" and len(found.path) == 2 and found.coind == MISSING
+
+
+# ------------------------------------------------------------------ posts
+
+
+def is_precision(found: Difference) -> bool:
+    """Scores that are equal in single precision."""
+    sort = found.params.get("sort") if isinstance(found.params, dict) else None
+    if found.last != "order" or sort not in STEPS:
+        return False
+    scores = [[score(post, SCALES[sort]) for post in posts] for posts in (found.hivemind, found.coind)]
+    return all(abs(theirs - ours) <= STEPS[sort] for theirs, ours in zip(*scores, strict=True))
+
+
+def score(post: dict[str, Any], scale: int) -> float:
+    """The score of a post in hivemind's lists."""
+    weight = post["net_rshares"] / 1e7
+    created = datetime.fromisoformat(post["created"] + "+00:00").timestamp()
+    return math.copysign(math.log10(max(abs(weight), 1)), 1 if weight > 0 else -1) + created / scale
+
+
+def is_old(found: Difference) -> bool:
+    """Posts of a community that are older than seven days, which hivemind's lists leave out (D11)."""
+    is_missing = found.method == "bridge.get_ranked_posts" and found.last == "entry" and found.hivemind == MISSING
+    return bool(is_missing and found.coind["created"] < found.times.days_ago(7))
+
+
+def is_rewritten(found: Difference) -> bool:
+    """The order by id of posts that were deleted and written again. They have new ids on the chain, and their old ones in hivemind."""
+    if found.last != "order" or "permlink" not in found.hivemind[0]:
+        return False
+    orders = [
+        [(post["author"], post["permlink"]) for post in posts if post["title"] != REWRITTEN] for posts in (found.hivemind, found.coind)
+    ]
+    return orders[0] == orders[1]
+
+
+def is_unordered(found: Difference) -> bool:
+    """Lists that hivemind doesn't order, or not among equal values."""
+    if found.last != "order":
+        return False
+    if found.field.endswith("reblogged_by.order"):
+        return True
+    if found.method == "bridge.get_account_posts":
+        return found.params["sort"] in ("blog", "feed")
+    if found.method == "bridge.list_communities":
+        return bool(found.params["sort"] == "subs")
+    return (
+        found.field.endswith("replies.order")
+        or found.field == "team.order"
+        or found.method in ("bridge.list_subscribers", "bridge.list_all_subscriptions")
+    )
+
+
+def is_normalized(found: Difference) -> bool:
+    if found.method != "bridge.normalize_post":
+        return False
+    if found.last in ("blacklists", "community"):
+        return bool(found.hivemind == MISSING)
+    if found.last == "author_role":
+        return {found.hivemind, found.coind} in ({"mod", "admin"}, {"owner", "admin"})
+    if found.last == "promoted":  # that of the chain, which counts root posts only
+        return True
+    return found.field == "stats.is_pinned" or (found.last == "community_title" and found.hivemind == "")
+
+
+def is_lost_recount(found: Difference) -> bool:
+    """The number of replies below a post, which hivemind doesn't recount if a reply in between changes in the same block otherwise, too."""
+    return found.last == "children" and MISSING not in (found.hivemind, found.coind) and max(found.hivemind, found.coind) > 1
+
+
+# ------------------------------------------------------------------ answers
+
+
+def is_unread(found: Difference) -> bool:
+    """The number of unread notifications, which follows from those that only one side has."""
+    return found.field == "unread"
+
+
+def is_shared_cache(found: Difference) -> bool:
+    """A deleted post, which hivemind doesn't find after another method has cached that."""
+    return found.method == "bridge.post_notifications" and found.field == "" and "post id not found" in str(found.hivemind)
+
+
+def is_broken(found: Difference) -> bool:
+    return found.method == "bridge.list_pop_communities" and "cutoff" in str(found.hivemind)
+
+
+def is_text(found: Difference) -> bool:
+    return found.field == "error.data" and "lacking default value" in str(found.hivemind)
+
+
+# ------------------------------------------------------------------ condenser_api
+
+# Methods whose answers have another form or content at the chain's node, or that it doesn't serve (social.md §4.1).
+CHAIN_METHODS = {
+    f"condenser_api.{name}"
+    for name in (
+        "get_followers_by_page",
+        "get_following_by_page",
+        "get_blog",
+        "get_blog_entries",
+        "get_reblogged_by",
+        "get_account_reputations",
+        "get_trending_tags",
+        "get_account_votes",
+        "get_transaction",
+        "get_state",
+    )
+}
+
+
+def is_chain_method(found: Difference) -> bool:
+    return found.method in CHAIN_METHODS
+
+
+def is_chain_list(found: Difference) -> bool:
+    """The choice and the order of entries in lists of condenser_api, and its answers for what isn't there."""
+    return not found.is_bridge and (found.last in ("entry", "order") or found.field in ("", "error") or "error" in found.path)
+
+
+def is_chain_member(found: Difference) -> bool:
+    """A member that only one side has."""
+    return not found.is_bridge and MISSING in (found.hivemind, found.coind)
+
+
+def is_chain_value(found: Difference) -> bool:
+    """A member with another form or meaning at the chain's node."""
+    if found.is_bridge:
+        return False
+    theirs, ours = found.hivemind, found.coind
+    match found.last:
+        case "json_metadata":
+            return bool(metadata(theirs) == metadata(ours))
+        case "last_payout" | "cashout_time":
+            return {theirs[:4], ours[:4]} == {"1969", "1970"}
+        case "reputation":  # of a voter when the post was last refreshed
+            return True
+        case "author_reputation":  # hivemind computes it from two decimals
+            return math.isclose(int(theirs), int(ours), rel_tol=0.01) or abs(int(ours)) < 2 * 10**9
+        case "percent":
+            return bool(theirs == str(ours))
+        case "net_rshares":  # the chain clears it at the payout
+            return str(theirs) == ours or (int(ours) == 0 and found.inside["cashout_time"].startswith("1969"))
+    return found.field.endswith("what") or found.last in ("body_length", "promoted")
+
+
+def metadata(text: str) -> Any:
+    """The JSON of a post's metadata, without the images, which hivemind normalizes; {} for what isn't an object."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return {name: value for name, value in found.items() if name != "image"} if isinstance(found, dict) else {}
+
+
+REASONS: tuple[Reason, ...] = (
+    Reason("ids", is_id),
+    Reason("pending payouts", is_pending),
+    Reason("ranks of communities", is_community_order),
+    Reason("ranks of accounts", is_old_rank),
+    Reason("price of VESTS", is_price),
+    Reason("first sync", is_first_sync),
+    Reason("amounts of votes", is_vote_amount),
+    Reason("replies and mentions", is_refresh),
+    Reason("order of notifications", is_notification_order),
+    Reason("form of dates", is_date_form),
+    Reason("context", is_context),
+    Reason("subscriptions", is_subscription),
+    Reason("single precision", is_precision),
+    Reason("older posts", is_old),
+    Reason("posts written again", is_rewritten),
+    Reason("no order", is_unordered),
+    Reason("normalize_post", is_normalized),
+    Reason("children", is_lost_recount),
+    Reason("unread", is_unread),
+    Reason("shared cache", is_shared_cache),
+    Reason("no such method or query", is_broken),
+    Reason("texts of errors", is_text),
+    Reason("methods of the chain", is_chain_method),
+    Reason("lists of the chain", is_chain_list),
+    Reason("members of the chain", is_chain_member),
+    Reason("values of the chain", is_chain_value),
+)
