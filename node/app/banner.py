@@ -195,7 +195,7 @@ def summary(spec: ChainSpec, addresses: list[str], blocks: str) -> Pairs:
     yield "chain", spec.name
     yield "chain id", spec.chain_id.hex()
     if spec.is_test and spec.chain_id == MAIN_CHAIN_ID:
-        yield "danger", "the chain id is that of the public network, where what is signed for this chain can be valid too"
+        yield "danger", "this is the chain id of the public network, so signatures for this chain are valid there too"
     yield "key prefix", spec.key_prefix
     yield "address", ", ".join(addresses)
     yield "blocks", how_produced(blocks) if blocks else "none produced"

@@ -132,8 +132,8 @@ class Run(Common):
         Flag,
         THE_CHAIN(
             help="Use the chain id of the public network (zeros), for clients that have it built in, with a chain such as mainnet-like."
-            " Danger of replay: anyone can send what is signed for this chain to the real network, where it is valid if the account has"
-            " the same key. Never sign with a key of a real account."
+            " Danger: signatures for this chain are valid on the real network too. Anyone can replay your transactions there, if an account"
+            " of the same name has the same key. Never sign with the key of a real account."
         ),
     ] = False
     enable: Annotated[Repeated, THE_CHAIN(help="A plugin to enable; can be repeated.")] = ()
@@ -211,8 +211,8 @@ def run_command(*, options: Run = Run()) -> int:
         spec = with_main_chain_id(spec)
     elif spec.is_test and spec.chain_id == MAIN_CHAIN_ID:
         raise NodeError(
-            f"the chain {spec.name} has the chain id of the public network, where what is signed for it can be valid too."
-            " Give it another chain_id, or give --main-chain-id if you want that."
+            f"the chain {spec.name} has the chain id of the public network, so signatures for it are valid there too."
+            " Give it another chain_id, or start it with --main-chain-id."
         )
     if options.produce and not spec.witness_keys:
         raise NodeError(f"the chain {spec.name} has no witness_keys to produce blocks with")

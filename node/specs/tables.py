@@ -129,9 +129,9 @@ class GenesisTable(Struct, forbid_unknown_fields=True):
         Natural,
         Meta(description="The claims of paid posts on the reward fund, below 2^128 (0: those of the build). They decay from block 1 on."),
     ] = 0
-    witness_properties: Annotated[PropertiesTable, Meta(description="What all witnesses propose, those of `--witnesses` included.")] = (
-        msgspec.field(default_factory=PropertiesTable)
-    )
+    witness_properties: Annotated[
+        PropertiesTable, Meta(description="The properties of all witnesses, including those that `--witnesses` adds.")
+    ] = msgspec.field(default_factory=PropertiesTable)
     witnesses: Annotated[list[WitnessesTable], Meta(description="Further witnesses, and keys and properties of single ones.")] = []
     accounts: Annotated[list[AccountsTable], Meta(description="The funded accounts.")] = []
     accounts_in_blocks: Annotated[
