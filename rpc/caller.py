@@ -24,7 +24,7 @@ class Caller(Struct, frozen=True):
 
     @property
     def queue(self) -> str:
-        """The client's key in the fair queue: its address, or "" for a client with local rights and for the node's own work."""
+        """The client's key in fair queues: its address, or "" for a client with local rights and for the node's own work."""
         return self.address if self.why_not_local else ""
 
 

@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 class Inclusion(Struct, frozen=True):
-    """The position of a transaction in the chain. If `trx_num` is -1, the transaction had expired when that block was applied."""
+    """The position of a transaction in the chain. `trx_num` is -1 if the transaction had expired when the block `block_num` was applied."""
 
     id: bytes
     block_num: int

@@ -68,7 +68,7 @@ def find_votes(state: State, show: RecordEncoder, /, author: AccountName = "", p
 
 
 def comment_id(state: State, author: str, permlink: str, variable: str = "comment") -> int:
-    """Return the record id of a comment, or FIRST if author and permlink are empty. Refuse an unknown comment."""
+    """Return the record id of a comment, or FIRST, which is below all ids, if author and permlink are empty. Refuse an unknown comment."""
     if not author and not permlink:
         return FIRST
     comment, condition = state.comments.by_permlink.get(author, permlink), f"{variable} != nullptr"
@@ -76,13 +76,13 @@ def comment_id(state: State, author: str, permlink: str, variable: str = "commen
 
 
 def cashout_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Convert the start [time, author, permlink] to a key of the index by payout time."""
+    """Convert the argument `start`, [time, author, permlink], to a key of the index by payout time."""
     comment = comment_id(state, member(1), member(2))
     return member(0), comment
 
 
 def root_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Convert the start [root author, root permlink, author, permlink] to a key of the index by discussion."""
+    """Convert the argument `start`, [root author, root permlink, author, permlink], to a key of the index by discussion."""
     root = comment_id(state, member(0), member(1), "root")
     return root, comment_id(state, member(2), member(3), "child")
 
@@ -137,21 +137,21 @@ VoterComment = exactly("by_comment_voter", VOTER_COMMENT, AccountName, AccountNa
 
 
 def voter_id(state: State, name: str) -> int:
-    """Return the record id of an account, or FIRST if the name is empty. Refuse an unknown account."""
+    """Return the record id of an account, or FIRST, which is below all ids, if the name is empty. Refuse an unknown account."""
     if not name:
         return FIRST
     return existing(state.accounts.by_name.get(name), "Could not find voter ${v}.", condition="account != nullptr", v=name).id
 
 
 def comment_voter_place(state: State, member: Member) -> tuple[int, int]:
-    """Convert the start [author, permlink, voter] to a key of the votes' index by comment."""
+    """Convert the argument `start`, [author, permlink, voter], to a key of the index of votes by comment."""
     author, permlink, voter = member(0), member(1), member(2)
     account = voter_id(state, voter)
     return comment_id(state, author, permlink), account
 
 
 def voter_comment_place(state: State, member: Member) -> tuple[int, int]:
-    """Convert the start [voter, author, permlink] to a key of the votes' index by voter."""
+    """Convert the argument `start`, [voter, author, permlink], to a key of the index of votes by voter."""
     author, permlink, voter = member(1), member(2), member(0)
     return voter_id(state, voter), comment_id(state, author, permlink)
 
@@ -190,7 +190,7 @@ def list_votes(
 
 
 def without_symbol(order: str, start: list[Any]) -> list[Any]:
-    """Remove the symbol from the start key of an order that has one. Append empty strings for missing elements."""
+    """Remove the symbol from a start key, if the order's keys have one. Append empty strings for missing elements."""
     place = SYMBOL_ORDERS[order][1]
     least = 3 if place == 3 else 2
     text, condition = f"{order} start requires {least} or 4 values.", f"key.size() == {least} || key.size() == 4"

@@ -61,7 +61,7 @@ def get_content_replies(state: State, show: RecordEncoder, /, author: AccountNam
 
 
 def unpromoted(show: RecordEncoder) -> Asset:
-    """Return an amount of zero, the promotion of a comment without tags. Its symbol depends on the API group."""
+    """Return an amount of zero as the promotion of a comment without tags. The amount's symbol depends on the API group."""
     return NO_COIN if show.legacy else NO_DEBT
 
 
@@ -82,13 +82,13 @@ def get_account_votes(state: State, show: RecordEncoder, /, account: AccountName
 
 @method("tags_api.get_trending_tags", key="tags", plugin=TAGS)
 def list_trending_tags(state: State, show: RecordEncoder, /, start_tag: Text = "", limit: TagsLimit = 100) -> list[TagJson]:
-    """List tags by trending score, highest first. The list starts with `start_tag`, or with the highest tag if it is empty."""
+    """List tags by trending score, highest first. The list starts with `start_tag`, or with the highest score if `start_tag` is empty."""
     return show.each(TagRecord, trending_tags(state, stored(start_tag), limit))
 
 
 @method("condenser_api.get_trending_tags", plugin=TAGS, not_enabled=OFF)
 def get_trending_tags(state: State, show: RecordEncoder, /, start_tag: Text, limit: FewTagsLimit) -> list[TagJson]:
-    """List tags by trending score, highest first. The list starts with `start_tag`, or with the highest tag if it is empty."""
+    """List tags by trending score, highest first. The list starts with `start_tag`, or with the highest score if `start_tag` is empty."""
     return show.each(TagRecord, trending_tags(state, stored(start_tag), limit))
 
 

@@ -181,7 +181,7 @@ def declare_list(name: str, about: str, *, key: str, record: type, view: View = 
 
 
 def start_types(orders: dict[str, By]) -> tuple[Any, ...]:
-    """Return the types that the argument `start` can have in these orders."""
+    """Return the types that the argument `start` can have, one for each of these sort orders."""
     return tuple(dict.fromkeys(by.start for by in orders.values()))
 
 
@@ -210,7 +210,7 @@ def named(index: OrderedIndex[RowT] | UniqueIndex[RowT], argument: str, names: l
 
 
 def whole(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:
-    """Return at most WHOLE_LIST_MAX rows whose key starts with `prefix`. For lists that have no limit in the reference."""
+    """Return at most WHOLE_LIST_MAX rows whose key starts with `prefix`. This bounds the lists that are unlimited in the reference."""
     return islice(index.equal(*prefix), WHOLE_LIST_MAX)
 
 

@@ -65,7 +65,7 @@ async def debug_generate_blocks(
 async def debug_generate_blocks_until(
     chain: Chain, processor: Processor, /, debug_key: DebugKey, head_block_time: Timestamp, generate_sparsely: Bool = True
 ) -> UInt32:
-    """Produce blocks until a time: one in every slot, or with `generate_sparsely` two blocks with missed slots in between."""
+    """Produce blocks until a time: one in every slot, or, with `generate_sparsely`, only two with missed slots in between."""
     return await processor.run_steps(generate_blocks_until(chain, debug_key, head_block_time, generate_sparsely))
 
 

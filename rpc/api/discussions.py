@@ -212,7 +212,7 @@ def in_feed(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView
 
 
 def set_rebloggers(view: DiscussionView, entry: FeedEntry) -> DiscussionView:
-    """Set the view's list of accounts that reblogged the post. It stays empty if the post is in the feed because of its author."""
+    """Set the view's list of accounts that reblogged the post. If the post is in the feed because of its author, the list stays empty."""
     if entry.first_reblogged_by:
         view.reblogged_by = entry.reblogged_by
         view.first_reblogged_by, view.first_reblogged_on = entry.first_reblogged_by, entry.first_reblogged_on
@@ -261,7 +261,9 @@ def list_discussions_by_author_before_date(
 def list_replies_by_last_update(
     state: State, show: RecordEncoder, /, start_parent_author: AccountName, start_permlink: Text, limit: ArgumentLimit = 100
 ) -> list[DiscussionJson]:
-    """List the replies to an author, last changed first. With a permlink, author and permlink name the first reply of the list instead."""
+    """List the replies to an author, last changed first. If `start_permlink` is given, the two arguments name the list's first reply
+    instead.
+    """
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
     return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row)) for row in rows])
@@ -271,7 +273,9 @@ def list_replies_by_last_update(
 def get_replies_by_last_update(
     state: State, show: RecordEncoder, /, start_parent_author: AccountName, start_permlink: Text, limit: QueryLimit
 ) -> list[DiscussionJson]:
-    """List the replies to an author, last changed first. With a permlink, author and permlink name the first reply of the list instead."""
+    """List the replies to an author, last changed first. If `start_permlink` is given, the two arguments name the list's first reply
+    instead.
+    """
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
     return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row, NO_COIN)) for row in rows])
@@ -315,7 +319,7 @@ def require_follow(state: State, what: str) -> None:
 
 
 def given_comment(state: State, author: str | None, permlink: str | None) -> Comment | None:
-    """Return the comment with this author and permlink, or None unless both are given. Refuse an unknown comment."""
+    """Return the comment with this author and permlink, or None if one of the two is missing. Refuse an unknown comment."""
     if author is None or permlink is None:
         return None
     return comment_of(state, text.cut(author, NAME_BYTES_MAX), permlink)
@@ -327,7 +331,7 @@ def start_comment(state: State, query: DiscussionQuery) -> Comment:
 
 
 def named_account(state: State, name: str) -> str:
-    """Return the name of an account that a query contains. Refuse an unknown account."""
+    """Return the account name that a query contains. Refuse an unknown account."""
     return state.account(text.cut(name, NAME_BYTES_MAX)).name
 
 

@@ -150,7 +150,7 @@ def get_blog_authors(state: State, show: RecordEncoder, /, blog_account: Account
 @method("follow_api.get_reblogged_by", key="accounts", plugin=FOLLOW)
 @method("condenser_api.get_reblogged_by", plugin=FOLLOW, not_enabled=OFF)
 def get_reblogged_by(state: State, /, author: AccountName, permlink: Permlink) -> list[AccountName]:
-    """List at most 2,000 accounts whose blogs contain a post, including its author, ordered by name. An unknown post is refused."""
+    """List at most 2,000 accounts whose blogs contain a post, ordered by name. The author is one of them. An unknown post is refused."""
     return reblogged_by(state, comment_of(state, author, permlink).id)
 
 

@@ -191,7 +191,7 @@ def by_name(show: RecordEncoder, record: type, views: Mapping[str, object]) -> d
 
 
 def discussion_index(member: str, names: list[str]) -> DiscussionIndex:
-    """Return the discussion lists of a tag. Only the list `member` is filled."""
+    """Return the discussion lists of a tag. Only the list named `member` is filled."""
     index: dict[str, Any] = {name: [] for name in DiscussionIndex.__annotations__}
     return cast(DiscussionIndex, index | {"category": "", member: names})
 

@@ -21,7 +21,9 @@ def simulate_curve_payouts(state: State, show: RecordEncoder, /, curve: Curve, v
 
 
 def simulate(state: State, curve: int, constant: int) -> SimulationRecord:
-    """Simulate how another curve would divide the reward fund. The fund's recent claims are scaled in the same ratio as pending claims."""
+    """Simulate how another curve would divide the reward fund. The fund's recent claims are scaled by the same factor as the pending
+    claims.
+    """
     comments = [comment for comment in state.comments.by_due_payout if comment.net_rshares > 0]
     if not comments:
         return SimulationRecord(0, ())

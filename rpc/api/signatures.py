@@ -87,7 +87,7 @@ def get_required_signatures(state: State, trx: SignedTransaction, available_keys
 @method("database_api.get_potential_signatures", key="keys")
 @method("condenser_api.get_potential_signatures")
 def get_potential_signatures(state: State, trx: SignedTransaction) -> list[str]:
-    """Return all keys that could sign a transaction. These are the keys of all authorities that are read while it is checked."""
+    """Return all keys that could sign a transaction: the keys of all authorities that the check of its signatures reads."""
     signed = distinct(signers(state, trx, Canonical.fc_canonical))
     met: set[bytes] = set()
     given = authority_lookups(state)
@@ -110,5 +110,5 @@ def narrow_limits(state: State) -> Limits:
 
 
 def shown_keys(state: State, keys: set[bytes]) -> list[str]:
-    """Format keys as text. They are sorted by their bytes."""
+    """Format keys as text, sorted by the keys' bytes."""
     return [public_key_text(key, state.spec.key_prefix) for key in sorted(keys)]

@@ -21,7 +21,7 @@ CONTROL_START = "The parameter 'start' must be an account name or an array conta
 
 
 def empty_or(members: str, size: int) -> ExactLength:
-    """Return the annotation of a start array that is empty or has `size` elements."""
+    """Return the annotation of a `start` array that is empty or has `size` elements."""
     text = f"The parameter 'start' must be an empty array or consist of {members}"
     return ExactLength(text, f"key.size() == 0 || key.size() == {size}")
 

@@ -1,4 +1,4 @@
-"""Delegations, delegated VESTS on their way back, and power-down routes. Source: rpc-api.md §3.2.4, §3.7, §3.8."""
+"""Delegations, VESTS that return from ended delegations, and power-down routes. Source: rpc-api.md §3.2.4, §3.7, §3.8."""
 
 import enum
 from itertools import islice, takewhile
@@ -48,7 +48,7 @@ def get_vesting_delegations(
 
 @method("database_api.find_vesting_delegation_expirations", key="delegations", record=DelegationExpirationRecord)
 def find_vesting_delegation_expirations(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
-    """Return the VESTS whose delegation by an account has ended and that are not yet returned, ordered by the time of their return."""
+    """Return an account's VESTS from ended delegations that have not returned to it yet, ordered by the time of their return."""
     return show.each(DelegationExpirationRecord, few(state.delegation_expirations.by_account_expiration, account))
 
 

@@ -89,7 +89,7 @@ Converter = Callable[[Any, Wire, Form], Any]
 
 
 class TimestampKind(Seconds):
-    """A time as an argument. A date before 1970 becomes the epoch. Otherwise it would wrap to a time that no date string can represent."""
+    """A time argument. A date before 1970 becomes the epoch, since it would otherwise wrap to a time that no date string can represent."""
 
     def parser(self, codecs: Codecs, legacy: bool) -> Read:
         read = super().parser(codecs, legacy)
@@ -130,7 +130,7 @@ class MaxValue(Struct, frozen=True):
 
     @property
     def refused_condition(self) -> str:
-        """The condition that the refusal's message contains."""
+        """The condition in the message that refuses a greater value."""
         return self.condition or f"args.limit <= {self.maximum}"
 
     def check(self, value: int) -> None:
@@ -139,7 +139,9 @@ class MaxValue(Struct, frozen=True):
 
 
 class ExactLength(Struct, frozen=True):
-    """Annotation of a tuple argument: an array of another size is refused with this message. Without it, missing elements get defaults."""
+    """Annotation of a tuple argument. An array of another size is refused with this message. Without the annotation, it is filled with
+    defaults.
+    """
 
     text: str
     condition: str = ""
@@ -156,7 +158,7 @@ class EnumTitle(Struct, frozen=True):
 
 
 class OneOfNames(Struct, frozen=True):
-    """Annotation of an enumeration: the names that a method accepts. It only affects the docs. The method itself refuses other names."""
+    """Annotation of an enumeration: the names that a method accepts, for the docs only. The method itself must refuse other names."""
 
     names: tuple[str, ...]
 
@@ -209,7 +211,7 @@ def register_converter(of: type, converter: Converter) -> None:
 
 
 def argument(annotation: Any, wire: Wire, form: Form = APPBASE) -> Argument[Any]:
-    """Return the converter for an annotation. Methods call this for start keys, whose type depends on the requested order."""
+    """Return the converter for an annotation. Methods call this for the argument `start`, whose type depends on the requested order."""
     bare, marks = annotation, getattr(annotation, "__metadata__", ())
     if marks:
         bare = annotation.__origin__
@@ -219,7 +221,7 @@ def argument(annotation: Any, wire: Wire, form: Form = APPBASE) -> Argument[Any]
 
 
 def shown_default(default: Default, member: Argument[Any]) -> Any:
-    """Return the JSON form of an argument's default, or UNSET if it has none. Without a declared default, that of the type is used."""
+    """Return the JSON form of an argument's default, which is its type's default if none is declared. Return UNSET if there is neither."""
     if default is member.default:
         return member.shown()
     declared = default()

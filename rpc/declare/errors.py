@@ -133,14 +133,14 @@ def error_object(error: ChainError, code: int, wire: Wire, clock: Clock) -> dict
 
 
 def _of_limits(error: ChainError) -> dict[str, Any]:
-    """Return the members that `error.data` gets if a work limit was exceeded."""
+    """Return the members that are added to `error.data` if a work limit was exceeded."""
     if isinstance(error, TooMuchWork):
         return {"units": error.units, "limit": error.limit, "kinds": error.kinds}
     return {"retry_after_seconds": error.seconds} if isinstance(error, RefusedTooOften) else {}
 
 
 def jsonable(value: object, wire: Wire) -> Any:
-    """Convert a value in a refusal to JSON. Numbers and strings stay unchanged. Declared types are encoded in the NAI form."""
+    """Convert a value in a refusal to JSON. Numbers and strings stay unchanged. Values of declared types are encoded in the NAI form."""
     if value is None or isinstance(value, (str, bool, float)):
         return value
     if isinstance(value, int):
@@ -159,7 +159,7 @@ def jsonable(value: object, wire: Wire) -> Any:
 
 
 def _context(error: ChainError, clock: Clock) -> dict[str, Any]:
-    """Return the position of this refusal in the reference's source, and the current time."""
+    """Return the source position of this refusal in the reference, and the current time."""
     file, line, method = "", 0, ""
     trace = error.__traceback__
     while trace is not None:
@@ -172,7 +172,7 @@ def _context(error: ChainError, clock: Clock) -> dict[str, Any]:
 
 
 class RefusedTooOften(Refused):
-    """Raised for a client whose allowance of refused work is used up. After `seconds` it may try again."""
+    """Raised if a client has used up its allowance of refused work. It may try again after `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = ceil(seconds * 10) / 10

@@ -43,7 +43,7 @@ class Parameter(Struct, frozen=True):
     default: Any
 
     def shown(self, wire: Wire) -> str:
-        """Return the argument's name with the names and symbols of the chain."""
+        """Return the argument's name, with the brand and symbols of the chain."""
         return wire.spec.spell(self.name.rstrip("_"))
 
     @property
@@ -211,7 +211,7 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
 
 
 def require_few_values(params: Any) -> None:
-    """Refuse arguments that contain more than VALUES_MAX values. Their conversion can't be interrupted."""
+    """Refuse arguments that contain more than VALUES_MAX values, since their conversion can't be interrupted."""
     count, lists = 0, [params]
     while lists:
         value = lists.pop()
@@ -291,7 +291,7 @@ def _signature(function: Callable[..., Any]) -> _Signature:
 
 @cache
 def _parameters(function: Callable[..., Any], required: int, renamed: str) -> tuple[Parameter, ...]:
-    """Return the arguments of the method that this function implements. `required` and `renamed` are those of `method`."""
+    """Return a method's arguments, from the signature of its function. `required` and `renamed` are arguments of the decorator `method`."""
     parameters = _signature(function).parameters
     given = tuple(Parameter(each.name, each.annotation, inspect.Parameter.empty) for each in parameters[:required])
     named = given + parameters[required:]
@@ -324,7 +324,7 @@ def _under_key(key: str, function: Callable[..., Any], waits: bool) -> Callable[
 
 
 def _named(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:
-    """Return a function that reads named arguments. null and [] mean no arguments. Other arrays contain them in declared order."""
+    """Return a function that reads named arguments. null and [] stand for no arguments. Other arrays contain them in declared order."""
     names = [parameter.name.rstrip("_") for parameter in method.parameters]
     fields = [
         (name, member.read, default_of(parameter, member))

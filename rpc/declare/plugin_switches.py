@@ -1,4 +1,4 @@
-"""What `--enable` and `plugins` in chain specs accept: plugins, and optional groups of methods that need no plugin."""
+"""The names that `--enable` and the `plugins` of chain specs accept: plugins, and optional groups of methods that need no plugin."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from state.plugins.plugin import Plugin
 
 
 class OptionalGroup(Struct, frozen=True):
-    """A group of methods that needs no plugin, but is served only if its name is enabled."""
+    """A group of methods that needs no plugin. It is served only if its name is enabled."""
 
     name: str
 

@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 class ShowsRecord(Struct, frozen=True):
-    """Annotation of a JSON value that is encoded as `record`."""
+    """Annotation of an undeclared JSON value that is encoded as the record `record`."""
 
     record: Any
 
@@ -103,7 +103,7 @@ def record_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
 
 
 def member_of(codecs: Codecs, cls: type, field: Field, legacy: bool) -> Member:
-    """Describe a field for the codec's generator."""
+    """Describe a field of a record for the codec's generator."""
     key = codecs.spec.spell(field.json)
     if isinstance(field.kind, ConstantField):
         return Member(key, repr(field.kind.value))

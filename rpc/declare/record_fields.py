@@ -81,7 +81,7 @@ class OptionalFieldPath(Maybe):
 
 
 class ConstantField(Kind):
-    """A field with a constant value, for members that the reference still returns but no longer stores."""
+    """A field with a constant value, for a member that the reference still returns although it no longer stores a value."""
 
     def __init__(self, value: int | str | list[Any]) -> None:
         self.value = value

@@ -86,7 +86,7 @@ def _method(method: Any) -> Iterator[str]:
 
 
 def _cause(error: Any) -> str:
-    """Return the message of an error, and the condition under which a client gets it."""
+    """Return the message of an error, and the condition under which it occurs."""
     message = error["message"].strip()
     if error["code"] == SERVER_ERROR:
         return "with the chain's own message, if the chain refuses the transaction or block."
@@ -150,7 +150,7 @@ def _operations(schemas: dict[str, Any]) -> str:
 
 
 def _pairs(schemas: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the component names of each operation, in both JSON forms."""
+    """Return, for each operation, the names of the components that describe its two JSON forms."""
     appbase = [_target(each["properties"]["value"]) for each in schemas["Operation"]["anyOf"]]
     condenser = [_target(each["items"][1]) for each in schemas["CondenserOperation"]["anyOf"]]
     return list(zip(appbase, condenser, strict=True))

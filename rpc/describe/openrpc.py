@@ -114,7 +114,7 @@ def _refusals(method: Method) -> Iterator[tuple[int, str]]:
 
 
 def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
-    """Return an example call with its result on an empty chain. Return none if the method needs a transaction or a block."""
+    """Return an example call and its result on an empty chain. Return an empty list if the method needs a transaction or a block."""
     shapes = [shape_of(parameter.annotation) for parameter in method.parameters]
     if method.raw or any(isinstance(shape, Declared) and shape.of in (SignedTransaction, SignedBlock) for shape in shapes):
         return []
@@ -133,7 +133,7 @@ def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
 
 
 def _example(shape: Shape) -> Any:
-    """Return an example value for account names, and for lists and tuples of account names. Return UNSET for everything else."""
+    """Return an example value for an account name, or a list or tuple of account names. Return UNSET for any other shape."""
     match shape:
         case Declared(of=Bounded()):
             return SOMEBODY

@@ -78,7 +78,7 @@ class Schemas:
         return {"$ref": COMPONENTS + name}
 
     def form(self, names: tuple[str, str], of: Any, legacy: bool, make: Callable[[bool], Schema]) -> Schema:
-        """Return a reference to a component. If the condenser's form differs, that form has the second of `names`."""
+        """Return a reference to the component with the first of `names`. A differing condenser form gets the second name."""
         if (of, legacy) not in self._references:
             appbase = make(False)
             schema = make(True) if legacy else appbase
@@ -260,7 +260,7 @@ def described(cls: type[Struct], schema: Schema) -> Schema:
 
 
 def alike(value: Any) -> Schema:
-    """Return a schema for the JSON type of a value, which must not be null. A tuple results in an array with the types of its elements."""
+    """Return a schema for the JSON type of a value, which must not be null. The schema of a tuple declares the type of each element."""
     if isinstance(value, tuple):
         return row(*map(alike, value))
     return {"type": {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object"}[type(value)]}

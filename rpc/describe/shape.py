@@ -104,14 +104,14 @@ def shape_of(annotation: Any) -> Shape:
 
 
 def result_shape(method: Method) -> Shape:
-    """Return the shape of a method's reply. If the method has a key, this is an object with the result as the key's value."""
+    """Return the shape of a method's result. If the method has a key, this is an object in which the key contains the function's result."""
     returned = shape_of(method.returns)
     returned = returned if method.record is None else _showing(returned, method.record)
     return Members({method.key: returned}, frozenset()) if method.key else returned
 
 
 def _showing(shape: Shape, record: Any) -> Shape:
-    """Return a copy of a shape in which the undeclared values are replaced by a record."""
+    """Return a copy of a shape in which each undeclared JSON value has the type `record` instead."""
     match shape:
         case Anything():
             return Declared(record)

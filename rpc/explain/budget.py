@@ -1,4 +1,4 @@
-"""Limits the work of one explanation, and the work of all explanations per second. A flood of refusals therefore stays cheap."""
+"""Limits the work of each explanation, and the work of all explanations per second, so that a flood of refusals stays cheap."""
 
 TRIES_MAX = 400  # tries for one explanation, about 30 ms; a try is one key recovery
 TRIES_PER_SECOND = 2000  # tries per second for all explanations together, about a tenth of a CPU core

@@ -1,4 +1,4 @@
-"""Types for explanations: the refused transaction with its circumstances, and its explanation."""
+"""Types for explanations: a refused transaction with its circumstances, and the explanation of the refusal."""
 
 from collections.abc import Callable
 from itertools import islice
@@ -51,7 +51,7 @@ def no_chains() -> tuple[KnownChain, ...]:
 
 
 class OutputLimit:
-    """Limit on the values in an explanation: how many more list and object members they may contain."""
+    """Limit on an explanation's values: the number of list elements and object members that they may still add."""
 
     __slots__ = ("left",)
 
@@ -97,7 +97,7 @@ class RefusalCase(Struct, frozen=True):
 
     @property
     def transaction(self) -> SignedTransaction:
-        """The transaction. Only for functions that explain parsed transactions."""
+        """The parsed transaction. Only functions that explain parsed transactions may read it."""
         assert self.trx is not None
         return self.trx
 
@@ -155,7 +155,7 @@ def shortened(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Replace surrogates by U+FFFD. They represent bytes that aren't valid UTF-8, which JSON can't contain."""
+    """Replace surrogates by U+FFFD. Surrogates represent bytes that aren't valid UTF-8, which JSON can't contain."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

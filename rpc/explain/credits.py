@@ -13,7 +13,7 @@ POWER_UP = "Power up {vests} or more (about {price}), or get VESTS delegated: VE
 
 
 def too_few_credits(case: RefusalCase) -> Explanation:
-    """Explain that the payer has too few resource credits: how many are needed, how many are left, and when they will suffice."""
+    """Explain that the payer has too few resource credits: how many it needs, how many it has left, and when it will have enough."""
     values = case.error.values
     name, needed, current = values["account"], values["rc_needed"], values["rc_current"]
     assert isinstance(name, str)

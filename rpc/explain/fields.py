@@ -21,7 +21,7 @@ class PackedField(Struct, frozen=True):
 
 
 def fields_of(wire: Wire, trx: SignedTransaction) -> list[PackedField]:
-    """Return the fields of a transaction in the order of their bytes. Together they cover all of its bytes."""
+    """Return the fields of a transaction in byte order. Together they cover all bytes of the packed transaction."""
     found, offset = [], 0
     for path, data, value in parts(wire, trx):
         found.append(PackedField(path, offset, data, value))

@@ -1,4 +1,4 @@
-"""Explains insufficient balances: what an account has, what it needs, and the difference."""
+"""Explains insufficient balances: the account's balance, the amount it needs, and the difference."""
 
 from rpc.explain.case import Explanation, RefusalCase
 from state.operations.transfers import TransferFromSavings

@@ -1,4 +1,4 @@
-"""Explains refusals that have no specific explanation, by the operation, the rule's text, its condition in English, and the values."""
+"""Explains refusals without a specific explanation: the operation, the rule's text, its condition in English, and the values."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def any_refusal(case: RefusalCase) -> Explanation:
 
 
 def named_values(case: RefusalCase) -> Iterator[str]:
-    """Yield a clause "name is value" for each integer field and each constant that occur in the condition."""
+    """Yield a clause "name is value" for each integer field and each constant in the condition."""
     fields = fields_of_operation(case)
     for word in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", case.error.condition)):
         value = fields.get(word, getattr(constants, word, None))

@@ -1,4 +1,4 @@
-"""Explains the refusal `unknown key`. It names the object that wasn't found."""
+"""Explains the refusal `unknown key` by naming the object that wasn't found."""
 
 from rpc.explain.case import Explanation, RefusalCase
 from state.protocol.errors import UnknownKey

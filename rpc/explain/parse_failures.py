@@ -102,7 +102,7 @@ def class_of(classes: dict[str, type[Operation]], name: Any) -> type[Operation] 
 
 
 def names_of(case: RefusalCase, cls: type[Operation]) -> tuple[str, ...]:
-    """Return the names of an operation that are accepted in the transaction's JSON form."""
+    """Return the names by which the transaction's JSON form can name an operation."""
     full = case.spec.spell(f"{cls.NAME}_operation")
     return (case.spec.spell(cls.NAME), full) if case.is_legacy else (full,)
 
@@ -123,7 +123,7 @@ def faults_of_fields(case: RefusalCase, before: str, cls: type, given: dict[str,
 
 
 def faults_of(case: RefusalCase, path: str, kind: Any, value: Any, depth: int = 0) -> Iterator[ParseFailure]:
-    """Yield the parse failure of a value. For a container, describe its first invalid member instead, down to DEPTH_MAX levels."""
+    """Yield the parse failure of a value. For a container, yield that of its first invalid member instead, down to DEPTH_MAX levels."""
     codecs = case.wire.codecs
     try:
         codecs.parser(kind, case.is_legacy)(value)

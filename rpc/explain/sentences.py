@@ -19,7 +19,7 @@ Further = Callable[[RefusalCase, Any], dict[str, Any]]
 
 
 class Sentence(Struct, frozen=True):
-    """Declared explanation: the rule's name, the reason, the advice, and a function that computes additional values for both."""
+    """Declared explanation: the rule's name, the reason, the advice, and a function that computes additional values for these texts."""
 
     rule: str
     why: str

@@ -88,7 +88,7 @@ def wrong_reference(case: RefusalCase) -> Explanation:
 
 
 def prefix_of(block_id: bytes) -> int:
-    """Return the `ref_block_prefix` that a block's id determines."""
+    """Return the `ref_block_prefix` of a transaction that refers to the block with this id."""
     return int.from_bytes(block_id[4:8], "little")
 
 

@@ -1,4 +1,4 @@
-"""The explorer's files, which are compressed and have ETags, and the headers that prevent user content from running scripts."""
+"""The explorer's files, compressed and with ETags, and the response headers that prevent user content from running scripts."""
 
 from hashlib import sha256
 from pathlib import Path, PurePosixPath

@@ -70,7 +70,7 @@ class AccessPolicy(Struct, frozen=True):
 
     @property
     def withheld(self) -> str:
-        """The reason why the debug groups are not served to any client, or "" if they are served to requests with local rights."""
+        """The reason why the debug groups are not served to any client. It is "" if they are served to requests with local rights."""
         if self.is_debug_allowed or self.is_local:
             return ""
         return f"this is not served on {self.host}, which other machines can reach; start the node with --allow-debug, or on 127.0.0.1"
@@ -98,7 +98,7 @@ class AccessPolicy(Struct, frozen=True):
         return Caller((is_believed and _forwarded(scope["headers"])) or address, self.why_not_local(scope))
 
     def why_not_local(self, scope: Scope) -> str:
-        """Return the reason why a request has no local rights, or "" if it has them."""
+        """Return the reason why a request has no local rights, or "" if it has local rights."""
         address = _client(scope)
         is_open = self.is_debug_allowed and not self.is_local
         if not is_open and not address_of(address)[1]:
@@ -124,7 +124,7 @@ class AccessPolicy(Struct, frozen=True):
         return f"this needs a Host header that names the node: localhost:{port} or 127.0.0.1:{port}"
 
     def _is_own(self, page: Headers, host: bytes) -> bool:
-        """Whether these headers come from the explorer, whose origin is the host that the request names."""
+        """Whether the headers `page` come from the explorer's page, whose origin is `host`, the host that the request names."""
         own = {b"origin": b"http://" + host, b"sec-fetch-site": b"same-origin"}
         return self.has_pages and all(value == own[name] for name, value in page)
 
@@ -215,7 +215,7 @@ def _read_origin(text: str) -> str:
 
 
 def _address(header: bytes) -> str:
-    """Return the host in a Host header if it is an address. Otherwise return "/", which never occurs in a header."""
+    """Return the host in a Host header if the host is an IP address. Otherwise return "/", which never occurs in a header."""
     try:
         name = urlsplit("//" + header.decode()).hostname or ""
         ip_address(name)

@@ -90,7 +90,7 @@ class AsgiApp:
         return scope["method"] in PAGE_VERBS and (scope["path"] in self._pages or self._is_file(scope))
 
     def _is_file(self, scope: Scope) -> bool:
-        """Whether a GET or HEAD request is for the explorer: for one of its files, or for its HTML page."""
+        """Whether a GET or HEAD request is for one of the explorer's files or for its HTML page."""
         if not self.access.has_pages or scope["path"] == PATH:
             return False
         return scope["path"].startswith(PREFIX) or any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
@@ -119,7 +119,7 @@ class AsgiApp:
                 self.limiter.release(usage, ClientResource.REQUESTS)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send a block stream. Since it stays open, it counts towards the limit on streams, not towards the limit on requests."""
+        """Send a block stream. Since a stream stays open, it counts towards the limit on streams instead of the limit on requests."""
         usage: ClientUsage = scope["state"]["usage"]
         if not self.limiter.acquire(usage, ClientResource.STREAMS):
             await _reject(receive, send, 503, b"too many streams are open\n")
@@ -161,7 +161,7 @@ class AsgiApp:
                 await self._reply(reply, scope, receive, send, reservation)
 
     async def finish(self, reply: Reply, size: int, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the fast path's reply to a request of `size` bytes. The reply may still be an awaitable."""
+        """Send the reply of the fast path to a request of `size` bytes. If the reply is an awaitable, wait for it first."""
         usage: ClientUsage = scope["state"]["usage"]
         send = _with_headers(usage, send, self.access.cors(scope) or [])
         if not self.limiter.acquire(usage, ClientResource.REQUESTS):
@@ -179,7 +179,7 @@ class AsgiApp:
                 reply.close()  # no effect if it has finished
 
     async def _reply(self, reply: Reply, scope: Scope, receive: Receive, send: Send, reservation: MemoryReservation) -> None:
-        """Wait for a reply and send it, unless the client has disconnected."""
+        """Wait for a reply and send it. If the client disconnects first, stop waiting."""
         usage: ClientUsage = scope["state"]["usage"]
         if not isinstance(reply, bytes):
             usage.requests_in_progress += 1
@@ -299,7 +299,7 @@ async def _respond(send: Send, status: int, content_type: tuple[bytes, bytes], b
 
 
 async def _reject(receive: Receive, send: Send, status: int, text: bytes) -> None:
-    """Reply to a request whose body may still be arriving. Receive the rest, since hypercorn can't end the request otherwise."""
+    """Reject a request whose body may still be arriving. Receive the rest of the body, since hypercorn can't end the request otherwise."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_drain, receive)
         await _respond(send, status, _TEXT, text)

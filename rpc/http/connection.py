@@ -142,7 +142,7 @@ class Connection:
         return data
 
     def _read_at_once(self) -> bytes | None:
-        """Return the bytes that have already arrived, or None if there are none."""
+        """Return the bytes that have already arrived, or None if no bytes have arrived."""
         try:
             return self._socket.recv(RECEIVE_SIZE)
         except BlockingIOError:
@@ -255,7 +255,7 @@ class Connection:
         self._is_idle = False
 
     def end_answer(self, now: float) -> None:
-        """Mark the connection as idle since `now`. Called after a request that was answered at once."""
+        """Mark the connection as idle since `now`, after a request that was answered at once."""
         self._is_idle = True
         # Updating a deadline takes a tenth of a small request's time, so it is updated only if the difference matters.
         if self.is_ending or now - self._idle_since > self._idle_seconds_max / IDLE_DIVISOR:

@@ -82,7 +82,7 @@ class ConnectionLimiter:
         self._connections: dict[str, dict[ClientUsage, None]] = {}
 
     def used(self) -> dict[str, tuple[int, int]]:
-        """Return the total usage and the limit of each resource, keyed by name."""
+        """Return the total usage and the limit of each resource, keyed by the resource's name."""
         return {kind.name.lower(): (self._used[kind], self._limits[kind]) for kind in ClientResource}
 
     def register(self, host: str, abort: Callable[[], None]) -> ClientUsage | None:
@@ -108,7 +108,7 @@ class ConnectionLimiter:
             self._used_by.pop(usage.address, None)
 
     def acquire(self, usage: ClientUsage, kind: ClientResource, amount: int = 1) -> bool:
-        """Acquire a resource for a connection, and evict others if necessary. Return whether the resource was acquired."""
+        """Acquire a resource for a connection, evicting other connections if necessary. Return whether the resource was acquired."""
         if usage.is_gone:
             return False
         while (address := self._exceeded_limit(usage, kind, amount)) is not None:
@@ -121,7 +121,7 @@ class ConnectionLimiter:
         return True
 
     def has_room(self, usage: ClientUsage) -> bool:
-        """Whether one more request of a connection fits within the limits without evicting another connection."""
+        """Whether another request of a connection fits within the limits without evicting a connection."""
         if usage.is_gone or self._used_by[usage.address][_REQUESTS] >= self._address_limits[_REQUESTS]:
             return False
         return self._used[_REQUESTS] < (self._limits if usage.is_loopback else self._remote_limits)[_REQUESTS]
@@ -159,7 +159,7 @@ class ConnectionLimiter:
         of_address[kind] += amount
 
     def _exceeded_limit(self, usage: ClientUsage, kind: ClientResource, amount: int) -> str | None:
-        """Return the address that must lose a connection before this one can use more, or None if no limit is exceeded."""
+        """Return the address that must lose a connection before `usage` can get more of a resource, or None if no limit is exceeded."""
         of_address = self._used_by.get(usage.address)
         if of_address is not None and of_address[kind] + amount > self._address_limits[kind]:
             return usage.address

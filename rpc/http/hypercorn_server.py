@@ -40,7 +40,7 @@ def server_config(idle_seconds_max: float) -> Config:
 
 
 class HypercornServer:
-    """Serves connections with hypercorn's protocols and an ASGI app. After an upgrade, the WebSocket server continues."""
+    """Serves connections with hypercorn's protocols and an ASGI app. After an upgrade request, the WebSocket server takes over."""
 
     def __init__(
         self,

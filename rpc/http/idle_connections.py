@@ -43,7 +43,9 @@ Start = Callable[[IdleConnection, bytes], None]
 
 
 class IdleConnections:
-    """Holds new connections. Each is passed with its first bytes to `start` once the scheduler admits it. Silent connections time out."""
+    """Holds new connections. When the scheduler admits a connection, it is passed with its first bytes to `start`. Silent connections time
+    out.
+    """
 
     def __init__(self, limiter: ConnectionLimiter, input_scheduler: FairInputScheduler, start: Start, silent_seconds_max: float) -> None:
         self._limiter, self._input_scheduler, self._start = limiter, input_scheduler, start
@@ -95,7 +97,7 @@ class IdleConnections:
                 self._close(newcomer)
 
     def _peek(self, newcomer: IdleConnection) -> None:
-        """Submit the first input of a connection to the scheduler. If there is none yet, watch the connection."""
+        """Submit a connection with input to the scheduler. If no input has arrived yet, watch the connection."""
         try:
             data = newcomer.sock.recv(PEEK_SIZE, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -148,4 +150,4 @@ class IdleConnections:
 
 
 def _nothing() -> None:
-    """Do nothing. Replaces `abort` of a connection that is closed."""
+    """Do nothing. Takes the place of a closed connection's `abort`."""

@@ -15,7 +15,7 @@ RELEASED_MAX = 64
 
 
 class _Ticket:
-    """A queued input. `is_over` means that it is no longer needed and is skipped."""
+    """A queued input. If `is_over` is true, the input is no longer needed and will be skipped."""
 
     __slots__ = ("begin", "is_over")
 
@@ -89,7 +89,7 @@ class FairInputScheduler(trio.abc.Instrument):
         return ticket
 
     async def run(self) -> None:
-        """Admit queued input until cancelled. The number of inputs per iteration adapts to the duration of the last iteration."""
+        """Admit queued inputs until cancelled. The number of inputs admitted per loop iteration adapts to the duration of the last one."""
         trio.lowlevel.add_instrument(self)
         try:
             while True:

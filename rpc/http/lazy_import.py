@@ -1,4 +1,4 @@
-"""Values that need modules which take too long to import while the node starts."""
+"""Values that need modules which would take too long to import while the node starts."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar

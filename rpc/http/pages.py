@@ -24,7 +24,7 @@ Pages = Mapping[str, Page]
 
 
 class CachedPage:
-    """A cached page. It expires after PAGE_KEPT_TIMES the CPU time that building it took, at most after PAGE_KEPT_SECONDS_MAX."""
+    """A cached page. It expires after PAGE_KEPT_TIMES the CPU time of building it, but at most after PAGE_KEPT_SECONDS_MAX."""
 
     def __init__(self, page: Callable[[], PageReply]) -> None:
         self._page = page

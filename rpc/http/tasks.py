@@ -49,7 +49,7 @@ class LogLimit:
         return True
 
     def pop_suppressed(self) -> dict[str, int]:
-        """Return the number of suppressed lines as a field for the next log line, and reset it."""
+        """Return the number of suppressed lines as a field for the next log line, and reset the number."""
         value = {"others_not_logged": self.suppressed} if self.suppressed else {}
         self.suppressed = 0
         return value

@@ -30,7 +30,7 @@ def web_app(service: Service, pages: Pages, files: LazyValue[dict[str, WebFile]]
 
     @app.after_request
     async def protect(reply: Response) -> Response:
-        """Add the explorer's security headers to a reply, except for pages and streams. Quart's own error pages have them, too."""
+        """Add the explorer's security headers to a reply, except to pages and streams. Quart's own error pages get these headers too."""
         if request.path not in pages and request.path != PATH:
             for name, value in HEADERS.items():
                 reply.headers.setdefault(name, value)

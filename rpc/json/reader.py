@@ -90,7 +90,7 @@ def values_size(body: bytes) -> int:
 
 
 def size_limits(body: bytes, is_local: bool) -> int:
-    """Return the maximum number of commas and brackets for a body. Raises Refused if the body has more bytes than its sender may send."""
+    """Return the maximum number of commas and brackets in a body. Raises Refused if the body is larger than its sender may send."""
     if is_local:
         return MARKS_MAX
     check_size(body)
@@ -104,7 +104,7 @@ def check_size(body: bytes) -> None:
 
 
 def check_marks(body: bytes, marks_max: int) -> None:
-    """Refuse a body that has more than `marks_max` commas and brackets. This is checked before the body is decoded."""
+    """Refuse a body with more than `marks_max` commas and brackets. Call this before decoding the body."""
     if len(body) > marks_max:
         require(count_marks(body) <= marks_max, "The request holds too many values", condition=f"commas + brackets <= {marks_max}")
 
@@ -128,7 +128,7 @@ def _require_depth(is_met: bool) -> None:
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether a value is nested too deeply for recursive functions. Closing brackets inside strings can hide this from `check_depth`."""
+    """Whether a value is nested too deeply for recursive functions. `check_depth` can miss this, because it counts brackets in strings."""
     level: list[Any] = [[value]]
     for _ in range(2 * DEPTH_MAX + 1):  # arrays and objects
         members = chain.from_iterable(value.values() if type(value) is dict else value for value in level)
@@ -139,14 +139,14 @@ def _is_deep(value: Any) -> bool:
 
 
 def _steps(body: bytes, start: int, end: int) -> memoryview:
-    """Return 1 for each opening bracket and -1 for each closing bracket, in the order of the body."""
+    """Return the brackets of a body in order: 1 for an opening bracket and -1 for a closing one."""
     others = bytes(byte for byte in range(256) if byte not in (start, end))
     steps = bytes.maketrans(bytes((start, end)), b"\x01\xff")
     return memoryview(body.translate(steps, others)).cast("b")
 
 
 def _first_value(body: bytes) -> bytes:
-    """Cut off the bytes after a body's first value. A body whose first value is malformed is returned unchanged. Takes 0.5 ms per MB."""
+    """Cut off the bytes after the first value of a body. If that value is malformed, return the body unchanged. Takes 0.5 ms per MB."""
     try:
         _skip(body)
     except msgspec.DecodeError as error:
@@ -196,7 +196,7 @@ def _no_integer(value: int) -> ParseError:
 
 
 def _error_position(error: ParseError, value: Any, before: list[Any]) -> None:
-    """Add the position of the refused value to its error: in an object, or in an array after the elements `before`."""
+    """Add a frame for the array or object `value` to the error of a refused value inside it. `before` are the elements preceding it."""
     if type(value) is list:
         error.frames.append(("Attempting to parse array ${array}", {"array": ReadSoFar(before)}))
     else:
@@ -220,7 +220,7 @@ class ReadSoFar(list[Any]):
 
 
 def _is_longer(members: list[Any], size: int) -> bool:
-    """Whether the JSON text of these members certainly exceeds `size` characters. Stops as soon as the answer is known."""
+    """Whether the JSON text of these members is certainly longer than `size` characters. Stops counting as soon as this is known."""
     rest = [members]
     while rest and size >= 0:
         some = rest.pop()

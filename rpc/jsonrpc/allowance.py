@@ -124,7 +124,7 @@ class Allowances:
         return min([UNITS_MAX, *found])
 
     def _drop_buckets(self) -> None:
-        """Drop the buckets that are empty, or that will be empty first."""
+        """Drop FORGOTTEN buckets: those that became or will become empty first."""
         for address in sorted(self._buckets, key=lambda address: self._buckets[address].empty_at)[:FORGOTTEN]:
             del self._buckets[address]
 

@@ -157,7 +157,7 @@ class Service:
         return self._errors.rejected(error, body)
 
     def _answer(self, request: Any, body: bytes, caller: Caller, in_slices: bool) -> Reply:
-        """Return the reply to the request that a body contains, after it has been decoded."""
+        """Return the reply to a decoded body. `request` is its value: a request or a batch."""
         if type(request) is list and len(request) > BATCH_MEMBERS_MAX:
             return self.refuse(Refused("A batch may have at most ${most} members", condition="size <= most", most=BATCH_MEMBERS_MAX))
         if request == []:
@@ -171,7 +171,7 @@ class Service:
         return reply if isinstance(reply, bytes) or caller.is_local else self._await_reserved(values_size(body), caller, reply)
 
     async def _await_reserved(self, size: int, caller: Caller, reply: Awaitable[bytes]) -> bytes:
-        """Await a reply. Until it arrives, reserve `size` bytes for the caller, which is the memory of the decoded request."""
+        """Await a reply. Meanwhile, reserve `size` bytes for the caller, the memory of the decoded request."""
         try:
             with self.memory.reserve(caller) as held:
                 held.add(size)
@@ -183,7 +183,7 @@ class Service:
                 reply.close()  # no effect if it has finished
 
     def _one(self, request: Any, caller: Caller, in_slices: bool) -> Reply:
-        """Return the reply to one request: check it in the order of rpc-api.md §1.4, then call the method."""
+        """Return the reply to one request. It is checked in the order of rpc-api.md §1.4, then its method is called."""
         if type(request) is not dict:
             return self._refuse_non_object(request)
         request_id = request.get("id")
@@ -238,7 +238,9 @@ class Service:
             return self._prepare_and_call(not_ready, bound, given, request_id, request)
 
     def _call_sync(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any, in_slices: bool) -> bytes:
-        """Call a method that isn't async, and return its reply. Raises NotReady if `in_slices` is set and it needs preparatory work."""
+        """Call a method that isn't async, and return its reply. Raises NotReady if the method needs preparatory work and `in_slices` is
+        set.
+        """
         caller = given[1]
         call = (self.read_mode.try_read, bound.call) if in_slices else (bound.call,)
         start = self._stopwatch()
@@ -264,7 +266,9 @@ class Service:
         repetitions = 0
 
         def advance() -> bytes | None:
-            """Do one chunk of the work. Return None if there is more. After the last chunk, repeat the call, which can need more."""
+            """Do one chunk of the work, and return None if there is more. After the last chunk, repeat the call, which can need further
+            work.
+            """
             nonlocal not_ready, repetitions
             try:
                 if not_ready.advance():

@@ -1,4 +1,4 @@
-"""Starts awaitables eagerly: they run until they first block. Most of them complete without blocking."""
+"""Starts awaitables eagerly, running each until it first blocks. Most of them complete without blocking."""
 
 from collections.abc import Awaitable, Generator
 from types import coroutine

@@ -64,7 +64,7 @@ class ErrorReplies:
         trx: SignedTransaction | None = None,
         unread: tuple[Any, bool] | None = None,
     ) -> bytes:
-        """Return the error reply. If the request broadcasts a transaction, the reply also explains why the transaction was refused."""
+        """Return an error reply. If the request broadcasts a transaction, the reply also explains the refusal of that transaction."""
         # If the request exceeded the work limit before its transaction was parsed, parsing the transaction again would take as long.
         is_unread = trx is None and isinstance(error, TooMuchWork)
         if self._explainer is not None and not is_unread and not isinstance(error, errors.RefusedTooOften):
@@ -115,7 +115,7 @@ class ErrorReplies:
         return error_reply(request_id, errors.plain_error(code, message))
 
     def rejected(self, error: Exception, body: bytes, code: int = errors.SERVER_ERROR) -> bytes:
-        """Return the reply to a body or request that is refused before its method has been determined."""
+        """Return the reply to a body or request that was refused before its method was known."""
         self._observe("", 0.0, error)
         if not isinstance(error, ChainError):
             return self.bug(None, error, body)

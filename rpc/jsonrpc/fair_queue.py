@@ -42,7 +42,7 @@ class FairQueue(Generic[Item]):
 
 
 class _Waiter(Struct, eq=False):
-    """A task that waits for a slot. It is skipped if it has stopped waiting."""
+    """A task that waits for a slot. If it has stopped waiting, it is skipped."""
 
     admitted: trio.Event
     has_gone: bool = False

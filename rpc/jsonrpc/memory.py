@@ -39,12 +39,12 @@ class MemoryLimiter:
         return MemoryReservation(self._local if caller.is_local else self._remote, caller.address, connection)
 
     def used(self) -> dict[str, tuple[int, int]]:
-        """Return the total usage and the limit in bytes, for callers with and without local rights, keyed by the names of the metrics."""
+        """Return the total usage and the limit in bytes, keyed by metric name, separately for callers with and without local rights."""
         return {"bytes": (self._local.size, self._local.size_max), "remote_bytes": (self._remote.size, self._remote.size_max)}
 
 
 class MemoryReservation:
-    """The memory reserved for a request, in bytes. Used as a context manager, it releases all of it on exit."""
+    """The memory reserved for a request, in bytes. As a context manager, it releases all of the memory on exit."""
 
     def __init__(self, pool: "_Pool", address: str, connection: Connection | None) -> None:
         self.address, self.connection, self.size = address, connection, 0

@@ -114,7 +114,7 @@ class Registry:
         return any(bound.needs_owner for bound in found) and not any(bound.needs_session or bound.method.of_process for bound in found)
 
     def only_reads(self, request: Any, caller: Caller) -> bool:
-        """Whether a request only reads the chain, and isn't about the process or a session. The request must not be a batch."""
+        """Whether a request only reads the chain, and depends neither on the process nor on a session. It must not be a batch."""
         bound = self.called(request, caller)
         return bound is None or not (bound.waits or bound.needs_session or bound.needs_owner or bound.method.of_process)
 
@@ -150,7 +150,7 @@ class Registry:
 
 
 def path_of(name: str, params: Any, in_session: bool) -> tuple[Path, Any]:
-    """Return the path and the params of a call. A call of the method `call` contains them as params [api, method, params]."""
+    """Return the path and the params of a call. In a call of the method `call`, both are contained in the params: [api, method, params]."""
     if name != "call":
         # Split off at most one part more than any name has, since a malicious name could contain millions of dots.
         return tuple(name.split(".", NAME_POINTS_MAX)), params

@@ -60,7 +60,7 @@ class ReadGate:
             await self._changed.wait()
 
     async def answer(self, body: bytes, caller: Caller) -> bytes:
-        """Return the reply of the standby. If the standby can't answer, wait until the gate is open and return b""."""
+        """Return the standby's reply. If the standby can't reply, wait until the gate is open and return b""."""
         while self.is_closed and self.standby is None:
             await self._changed.wait()
         reply = b"" if self.standby is None else await self.standby(body, caller)
@@ -120,7 +120,9 @@ class ReplyScheduler:
         return value
 
     async def _wait(self, address: str, instead: Callable[[], Awaitable[Value]] | None) -> Value | None:
-        """Wait for a slot and an open gate. If `instead` returns a result while the gate is closed, return that result, otherwise None."""
+        """Wait for a slot and an open gate, and return None. While the gate is closed, first call `instead`, and return its result unless
+        empty.
+        """
         self.gate.waiting_reads += 1
         try:
             while True:
@@ -135,7 +137,7 @@ class ReplyScheduler:
             self.gate.waiting_reads -= 1
 
     async def charge(self, seconds: float) -> None:
-        """Add the duration of a reply that ran unscheduled. If it is time for other tasks to run, yield to them, which is a checkpoint."""
+        """Add the duration of a reply that ran unscheduled. If other tasks are due, yield to them, which is a checkpoint."""
         if self._is_used_up(seconds):
             await yield_to_others()
 

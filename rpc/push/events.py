@@ -37,14 +37,14 @@ class NewBlock(Struct, frozen=True):
 
 
 class BlocksRemoved(Struct, frozen=True):
-    """The blocks from `first` to `last` left the main branch. The blocks that replace them follow, if there are any."""
+    """The blocks from `first` to `last` left the main branch. The blocks that replace them, if any, follow as further events."""
 
     first: Number
     last: Number
 
 
 class Heartbeat(Struct, frozen=True):
-    """The number of the sender's head block. `is_stale` means that newer blocks may exist that the sender doesn't have."""
+    """The number of the sender's head block. `is_stale` means that newer blocks may exist which the sender hasn't received."""
 
     head: int
     is_stale: bool = False

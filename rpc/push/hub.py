@@ -175,7 +175,9 @@ class Hub:
         )
 
     def _attach(self, before: tuple[bool, bool, bool]) -> None:
-        """Attach the chain listeners that are needed now but weren't needed `before`, and detach those that are no longer needed."""
+        """Attach the chain listeners that have become necessary, and detach those that are no longer necessary. `before` are the needs
+        until now.
+        """
         listeners, moved, sidecars = self._chain.state.listeners, self._chain.on_head_change, self._chain.sidecars
         was_any, was_operations, was_transactions = before
         is_any, is_operations, is_transactions = self._counts()
@@ -223,7 +225,7 @@ class Hub:
         self._wake()
 
     def _on_edits_restored(self, number: int) -> None:
-        """Undo the blocks from a number on in the packed streams and send them again, because their state edits have changed."""
+        """Undo the blocks from `number` on in the packed streams, and send them again, because their state edits have changed."""
         for stream in self._packed_streams:
             stream.undo(number)
         self._wake()
@@ -277,7 +279,7 @@ class Hub:
             self._give(wanted, self._shared(block))
 
     def _on_transaction(self, state: State, trx: SignedTransaction) -> None:
-        """Publish a transaction that a client pushed. A pending transaction that is only reapplied was published before, and is ignored."""
+        """Publish a transaction that a client pushed. Ignore a pending transaction that is only reapplied, as it is already published."""
         if not state.is_pushing:
             return
         try:
@@ -322,12 +324,12 @@ class Hub:
             max(sessions, key=lambda session: session.size).disconnect_slow(FULL)
 
     def hold(self, shared: SharedNotice) -> None:
-        """Add a queue entry to the total size of queued notices, and the notice's text if no queue contains it yet."""
+        """Count a notice that was added to a queue. The text is counted only once, however many queues contain the notice."""
         self.held_size += ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
         shared.holders += 1
 
     def drop(self, shared: SharedNotice) -> None:
-        """Subtract a queue entry from the total size of queued notices, and the notice's text if no queue contains it any more."""
+        """Stop counting a notice that was removed from a queue. The text is counted until no queue contains the notice."""
         shared.holders -= 1
         self.held_size -= ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
 

@@ -43,7 +43,7 @@ CALLBACKS = (Topic.headers, Topic.pending)
 
 
 class SharedNotice:
-    """The JSON of an event, and the number of queues in which it is."""
+    """The JSON of an event, and the number of queues that contain it."""
 
     __slots__ = ("data", "holders")
 
@@ -53,7 +53,7 @@ class SharedNotice:
 
 
 class Filter:
-    """Selects operations that affect one of `accounts` and belong to one of `classes`. An empty set means that everything is selected."""
+    """Filter for operations that affect one of `accounts` and belong to one of `classes`. An empty set selects everything."""
 
     __slots__ = ("accounts", "classes")
 
@@ -139,7 +139,7 @@ class Session:
     # -------------------------------------------------------------- subscriptions
 
     def subscribe(self, kind: Topic, wanted: Filter = EVERYTHING, api: str = "dev_api") -> int:
-        """Start a subscription and return its number. The method name in its notices begins with the group `api`."""
+        """Start a subscription and return its number. `api` is the group in the method name of its notices."""
         self._require_capacity()
         number = next(self._numbers)
         template = b'{"jsonrpc":"2.0","method":"%s.notice","params":{"subscription":%d,"kind":"%s",'
@@ -148,7 +148,7 @@ class Session:
         return number
 
     def subscribe_blocks(self) -> int:
-        """Return the number of the session's only subscription to blocks. The first call starts it."""
+        """Start the session's only subscription to blocks on the first call. Return the subscription's number."""
         if self._of_blocks not in self._subscriptions:
             self._of_blocks = self.subscribe(Topic.blocks, api="explorer_api")
         return self._of_blocks
@@ -247,7 +247,7 @@ class Session:
             self._pop_first()
 
     def paused(self) -> "Pause":
-        """Return a context manager that pauses the notices."""
+        """Return a context manager that pauses the notices inside it."""
         return self._pause
 
     def pause(self) -> None:

@@ -29,7 +29,7 @@ class BlockStream:
         self.ended = ""  # the reason why the stream has ended
 
     def undo(self, first: int) -> None:
-        """Handle that the blocks from `first` on left the main branch. The next line reports which of the sent blocks were removed."""
+        """Record that the blocks from `first` on left the main branch. The next line reports which of the sent blocks were removed."""
         first = max(first, self._first)
         if first <= self._read:
             self._removed = BlocksRemoved(first, self._read if self._removed is None else self._removed.last)
@@ -37,7 +37,7 @@ class BlockStream:
         self._next = min(self._next, max(first, self._first))
 
     def resend_from(self, number: int) -> None:
-        """Send the blocks from `number` on again, because the line of that block has changed."""
+        """Send the blocks from `number` on again, because the line of block `number` has changed."""
         self._next = min(self._next, max(number, self._first))
 
     def end(self, reason: str) -> None:

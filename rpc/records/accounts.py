@@ -60,7 +60,7 @@ class AccountView(Struct):
 
     @property
     def voting_power(self) -> int:
-        """The voting mana as of the account's last vote, in 1/10000 of the maximum. For clients that don't support manabars."""
+        """The voting mana as of the account's last vote, in 1/10000 of the maximum. Clients that don't support manabars read it."""
         row = self.row
         if row.voting_mana_time < self.state.spec.hardfork_times[NEW_MANA_HARDFORK]:
             return row.voting_mana
@@ -105,7 +105,7 @@ class DownvoteManaRecord(Struct):
 
 
 class AccountRecord(Struct):
-    """An account (R-account), read from an `AccountView`. The members on bandwidth, from release 0.20.2, are no longer updated."""
+    """An account (R-account), read from an `AccountView`. The members for the bandwidth rules of release 0.20.2 are no longer updated."""
 
     ROOT: ClassVar[str] = "row"
     LEGACY_ABSENT = ("last_post_edit", "is_smt")

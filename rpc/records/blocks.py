@@ -43,7 +43,7 @@ class BlockRecord(BlockHeader):
 
 
 class InclusionRecord(Struct):
-    """The position of a transaction in the chain, or the first block after its expiration (R-sync), read from an `Inclusion`."""
+    """A transaction's position in the chain, or the first block after its expiration (R-sync), read from an `Inclusion`."""
 
     id: Hash160
     block_num: UInt32

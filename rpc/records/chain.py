@@ -79,7 +79,7 @@ class DynamicGlobalPropertiesRecord(Struct):
 
 
 class ReserveRatioRecord(Struct):
-    """The average block size and the bandwidth by the rules of release 0.20.2 (R-reserve), read from the row of global properties."""
+    """The average block size, and the bandwidth under the rules of release 0.20.2 (R-reserve), read from the row of global properties."""
 
     id: UInt32
     average_block_size: UInt32
@@ -125,7 +125,7 @@ class SubsidyParamsRecord(Struct):
 
 
 class WitnessScheduleRecord(Struct):
-    """The witness schedule (R-schedule), read from its row. `top19_weight` is the name of `elected_weight` in the specification."""
+    """The witness schedule (R-schedule), read from its row. `top19_weight` repeats `elected_weight` under the name in the specification."""
 
     id: UInt32
     current_virtual_time: UInt128

@@ -142,7 +142,7 @@ class TagRecord(Struct):
 
 
 class TagCountRecord(Struct):
-    """The number of an author's comments that have a tag, read from its row."""
+    """A tag, and the number of an author's comments with it, read from the row of the author and tag."""
 
     tag: Text
     count: Annotated[int, FieldPath("total_posts", UInt32)]
@@ -160,7 +160,7 @@ class PayoutContext(Struct, dict=True):
 
     @cached_property
     def pot(self) -> ContentRewardPool:
-        """The reward pool, computed on first use, so that replies without payouts never fail. Raises ChainError if that fails."""
+        """The reward pool. It is computed on first use, so that a failure affects only replies with payouts. Raises ChainError."""
         return content_reward_pool(self.state)
 
     def reputation(self, account: str) -> int:
@@ -174,7 +174,7 @@ def shared(state: State) -> PayoutContext:
 
 
 def discussion_view(known: PayoutContext, row: content.Comment, unpromoted: Asset = NO_DEBT) -> DiscussionView:
-    """Return the view of a comment, without its votes. `unpromoted` is the promotion amount to use if the comment has no tags."""
+    """Return the view of a comment, without its votes. `unpromoted` is the promotion of a comment without tags."""
     state = known.state
     texts = state.comment_contents.by_comment.get(row.id) or NO_CONTENT
     root = row if row.root_comment == row.id else state.comments.get(row.root_comment) or NO_COMMENT
@@ -215,7 +215,7 @@ def vote_views(known: PayoutContext, row: content.Comment) -> tuple[VoteStateVie
 
 
 def pending_payout(pot: ContentRewardPool, net_rshares: int) -> Asset:
-    """Return the share of the current reward pool that a comment would get. The amount wraps to 64 bits."""
+    """Return the share of the current reward pool that a comment with these rshares would get. The amount wraps at 64 bits."""
     if net_rshares <= 0:
         return Asset(0, pot.worth.symbol)
     value = curve_value(pot.curve, net_rshares, pot.constant) * pot.worth.amount // pot.claims % WORD64
@@ -231,7 +231,7 @@ def shown_body(row: content.Comment, body: str) -> str:
 
 
 def url_of(row: content.Comment, root: content.Comment) -> str:
-    """Return the path of a comment on the website. It is on the page of the comment's root post."""
+    """Return the path of a comment on the website. A reply is shown on the page of its discussion's root post."""
     url = f"/{root.category}/@{root.author}/{root.permlink}"
     return url if root.id == row.id else f"{url}#@{row.author}/{row.permlink}"
 

@@ -24,7 +24,7 @@ class LimitOrderRecord(Struct):
 
 
 class OpenOrderRecord(LimitOrderRecord):
-    """An open order in condenser_api (R-open-order). As in the reference, two members are never filled."""
+    """An open order in condenser_api (R-open-order). As in the reference, two of its members are never filled."""
 
     real_price: Annotated[str, ConstantField(NO_REAL_PRICE)]
     rewarded: Annotated[bool, ConstantField(False)]

@@ -99,7 +99,7 @@ ACCOUNT_FIELDS = (
 
 
 class Named(Struct, frozen=True):
-    """Display name of a row. If it belongs to an account or a post (author, permlink), these are included."""
+    """Display name of a row. If the row belongs to an account or a post, their names are included (a post as author and permlink)."""
 
     text: str
     account: str | None = None
@@ -107,7 +107,7 @@ class Named(Struct, frozen=True):
 
 
 def name_of(state: State, table: Table[Any], row: Any) -> Named:
-    """Return the display name of a row: the values of its key fields. Ids of other rows are replaced by names."""
+    """Return the display name of a row: the values of its key fields, with names in place of the ids of other rows."""
     special = NAMES.get(type(row))
     if special is not None:
         return special(state, row)
@@ -182,7 +182,7 @@ def _vote(state: State, row: content.CommentVote) -> Named:
 
 
 def _of_post(state: State, row: Any) -> Named:
-    """Return the account and the post that a row of the social index refers to, for its display name."""
+    """Return the display name of a social index row, with the account and the post to which the row refers."""
     posts = getattr(state.plugins.get("communities"), "posts", None)
     post = None if posts is None else posts.get(row.post)
     return Named(row.account) if post is None else _post(post.author, post.permlink, f"{row.account}: ")

@@ -17,7 +17,7 @@ class DelegationRecord(Struct):
 
 
 class DelegationExpirationRecord(Struct):
-    """VESTS whose delegation has ended and that are on their way back to their owner (R-delegation-exp), read from their row."""
+    """VESTS of an ended delegation that have not returned to the delegator yet (R-delegation-exp), read from their row."""
 
     id: UInt32
     delegator: AccountName

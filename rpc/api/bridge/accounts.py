@@ -35,7 +35,7 @@ FOLLOW_TYPES = ("blacklisted", "follow_blacklist", "muted", "follow_muted")
 
 
 def last_argument(value: Any) -> int:
-    """Convert the argument `last_id` to the id of a notification's row. Clients count notifications from 1, rows are counted from 0."""
+    """Convert the argument `last_id` to the id of a notification's row. Clients count notifications from 1, and rows are counted from 0."""
     return notifications_lists.LAST if value is None else number_argument(value, "last_id") - 1
 
 
@@ -97,7 +97,9 @@ def unread_notifications(state: State, show: RecordEncoder, /, account: NameArgu
 
 @method("bridge.get_profile", plugin=COMMUNITIES, record=ProfileRecord)
 def get_profile(state: State, show: RecordEncoder, /, account: NameArgument, observer: TextArgument = "") -> Json | None:
-    """Return an account with its profile, and the relation of an observer to it if one is given. Return null for an unknown account."""
+    """Return an account with its profile. If an observer is given, include the observer's relation to it. Return null for an unknown
+    account.
+    """
     viewer, name = observer_argument(state, observer), account_argument(account)
     row = state.accounts.by_name.get(name)
     return show.maybe(ProfileRecord, None if row is None else profile(state, COMMUNITIES.of(state), row, viewer))

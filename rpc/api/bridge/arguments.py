@@ -33,7 +33,7 @@ def demand(ok: object, text: str) -> None:
 
 
 def account_argument(value: Any, *, may_be_empty: bool = False) -> str:
-    """Return an account name. Refuse a value that isn't well-formed."""
+    """Return an account name. Refuse a malformed name."""
     if value is None or value == "":
         demand(may_be_empty, "invalid account (not specified)")
         return ""
@@ -46,7 +46,7 @@ def account_argument(value: Any, *, may_be_empty: bool = False) -> str:
 
 
 def permlink_argument(value: Any, *, may_be_empty: bool = False) -> str:
-    """Return a permlink. Refuse a value that isn't well-formed."""
+    """Return a permlink. Refuse a malformed permlink."""
     if value is None or value == "":
         demand(may_be_empty, "permlink cannot be blank")
         return ""
@@ -57,7 +57,7 @@ def permlink_argument(value: Any, *, may_be_empty: bool = False) -> str:
 
 
 def tag_argument(value: Any, *, may_be_empty: bool = True) -> str:
-    """Return a tag or the name of a community. Refuse a value that isn't well-formed."""
+    """Return a tag or the name of a community. Refuse a malformed value."""
     if value is None or value == "":
         demand(may_be_empty, "tag was blank")
         return ""
@@ -101,7 +101,7 @@ def existing_account(state: State, value: Any) -> Account:
 
 
 def observer_argument(state: State, value: Any) -> str:
-    """Return the name of the observer, "" if none is given. Refuse an unknown account."""
+    """Return the observer's account name, or "" if none is given. Refuse an unknown account."""
     return existing_account(state, value).name if value else ""
 
 

@@ -1,4 +1,4 @@
-"""Posts and replies: ranked by tag or community, by account, and individually. Source: social.md §3.3, §3.8."""
+"""Posts and replies: lists ranked by tag or community, lists by account, and single posts. Source: social.md §3.3, §3.8."""
 
 from collections.abc import Iterable, Iterator
 from itertools import dropwhile, islice
@@ -131,7 +131,7 @@ def get_account_posts(
 
 
 def shown(state: State, show: RecordEncoder, kept: Social, comments: Iterable[Comment]) -> list[Json]:
-    """Encode posts and replies as records for the result."""
+    """Encode posts and replies as the records that the methods return."""
     reader = post_reader(state, kept)
     return show.each(BridgePostRecord, [reader.view(comment) for comment in comments])
 

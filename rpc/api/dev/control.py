@@ -23,7 +23,7 @@ class HeadInfo(TypedDict):
 
 
 def head_of(chain: Chain, devchain: DevChain) -> HeadInfo:
-    """Return the head of a chain."""
+    """Return the head block of a chain, with the chain's current time."""
     props = chain.state.props
     return {
         "head_block_number": props.head_block_number,

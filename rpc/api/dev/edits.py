@@ -131,7 +131,7 @@ def require_account(chain: Chain, account: str) -> None:
 
 
 def read_authority(wire: Wire, role: str, given: Any) -> Authority | bytes:
-    """Parse an authority, which is given as an object or as a public key. For the role `memo`, parse a public key."""
+    """Parse an authority, which is given as an object or as a public key. For the role `memo`, parse and return a public key instead."""
     if isinstance(given, str):
         try:
             key = public_key_from_text(given, wire.spec.key_prefix)

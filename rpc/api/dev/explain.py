@@ -50,7 +50,7 @@ class ExplainedTransaction(TypedDict):
 
 
 class RefusedTransaction(TypedDict):
-    """A refused transaction. `id` is null if it couldn't be parsed. `transaction` is null if it was too large to be retained."""
+    """A refused transaction. If it couldn't be parsed, its `id` is null. If it was too large to be retained, `transaction` is null."""
 
     time: str
     head_block_number: int

@@ -89,7 +89,7 @@ async def broadcast_operations(
 
 
 def read_operations(values: list[Any], wire: Wire) -> tuple[Operation, ...]:
-    """Parse operations, each of which may have either JSON form."""
+    """Parse operations, each of which may be in the condenser's JSON form or in that of the other API groups."""
     read: list[Operation] = []
     for index, value in enumerate(values):
         is_legacy = isinstance(value, list)

@@ -41,7 +41,7 @@ class Due(TypedDict):
 
 
 class DueItem(NamedTuple):
-    """The members of `Due` whose values depend on the kind of event."""
+    """The members of the record `Due` whose values depend on the kind of event."""
 
     account: str | None = None
     other: str | None = None
@@ -210,7 +210,7 @@ def _of_kind(state: State, name: str, start: int, account: str) -> Iterator[tupl
 
 
 def shown(state: State, time: int, name: str, item: DueItem) -> Due:
-    """Encode a scheduled event."""
+    """Encode a scheduled event. `name` is its kind."""
     amount = None if item.amount is None else state.wire.codecs.symbols.asset_text(item.amount)
     return {
         "time": time_text(time),

@@ -65,7 +65,7 @@ def list_posts(
 def list_updated_posts(
     state: State, show: RecordEncoder, /, start_author: AccountName = "", start_permlink: Text = "", limit: PostsLimit = 20
 ) -> PostList:
-    """List all posts, last changed first. The list starts after the start post. No plugin is required."""
+    """List all posts, last changed first, without requiring a plugin. The list starts after the post that the two start arguments name."""
     start = start_post(state, start_author, start_permlink)
     require(start is None or not start.parent_author, "The start must be a post", condition="!start.parent_author")
     order = state.comments.by_last_update

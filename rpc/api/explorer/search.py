@@ -92,7 +92,7 @@ def find_by_id(chain: Chain, wanted: bytes) -> Iterator[Hit]:
 
 
 def find_token(state: State, text: str) -> Iterator[Hit]:
-    """Yield the token with this NAI or these letters, if it exists. Users' tokens have only a NAI; only built-in tokens have letters."""
+    """Yield the token with this NAI or symbol name, if it exists. Only built-in tokens have symbol names; users' tokens have only a NAI."""
     spec, match = state.spec, NAI.fullmatch(text)
     letters = {COIN: spec.coin_symbol, SBD: spec.debt_symbol, VESTS: spec.vests_symbol}
     for symbol, name in letters.items():

@@ -186,7 +186,7 @@ def block_of(state: State, trx_id: bytes) -> int | None:
 
 
 def search(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, int, int] | None:
-    """Search the newest reversible blocks for a transaction. They are in memory as objects."""
+    """Search the newest reversible blocks, which are in memory as objects, for a transaction."""
     head, remaining = chain.state.props.head_block_number, SEARCHED_MAX
     for number in range(head, max(chain.irreversible, head - BLOCKS_MAX), -1):
         block = chain.block_by_number(number)
@@ -200,7 +200,7 @@ def search(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, int, int] | 
 
 
 def reference(chain: Chain, trx: SignedTransaction, number: int | None) -> Reference:
-    """Return a transaction's reference block: the newest earlier block whose number has `ref_block_num` as its lower 16 bits."""
+    """Return a transaction's reference block: the newest earlier block whose number ends in the 16 bits `ref_block_num`."""
     last = chain.state.props.head_block_number if number is None else number - 1
     found = last - (last - trx.ref_block_num) % SLOTS
     block = chain.block_by_number(found) if found > 0 else None
@@ -262,7 +262,7 @@ def places_of(places: list[Place]) -> list[KeyPlace]:
 
 
 def required(state: State, trx: SignedTransaction, keys: frozenset[bytes]) -> Iterator[NeededAuthority]:
-    """Yield the authorities that a transaction needs, with the weights that `keys` have in them now."""
+    """Yield the authorities that a transaction needs, each with the weight that `keys` reach in it now."""
     needed, lookups = Needed.by(trx.operations), authority_lookups(state)
     nested = lookups.posting if needed.posting else lookups.active
 

@@ -62,7 +62,7 @@ def altered_transactions(case: RefusalCase, trx: SignedTransaction) -> Iterator[
 
 
 def altered_expiration(trx: SignedTransaction) -> Iterator[FieldChange]:
-    """Yield the transaction with its expiration shifted by amounts that result from typical mistakes, for example time zone offsets."""
+    """Yield the transaction with its expiration shifted by typical mistakes, for example time zone offsets."""
     for shift in SHIFTS:
         time = trx.expiration + shift
         if 0 <= time <= UINT32_MAX:
@@ -134,7 +134,7 @@ def earlier_amounts(asset: Asset) -> Iterator[Asset]:
 
 
 def earlier_numbers(number: int, kind: Int) -> Iterator[int]:
-    """Yield variants of an integer that are in its kind's range: negated, in another unit, one more, one less, and 0."""
+    """Yield variants of an integer: negated, in another unit, one more, one less, and 0. Values out of the kind's range are omitted."""
     least = -(1 << (kind.bits - 1)) if kind.signed else 0
     most = (1 << (kind.bits - kind.signed)) - 1
     numbers = [-number, number * 100, number // 100, number + 1, number - 1, 0]
@@ -142,7 +142,7 @@ def earlier_numbers(number: int, kind: Int) -> Iterator[int]:
 
 
 def swapped_names(operation: Operation, spell: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield the possible swaps of two account names in the operation. Each is a tuple like those of `altered_fields`."""
+    """Yield the possible swaps of two account names in the operation, as tuples of the same form as those of `altered_fields`."""
     names = [field for field in wire_fields(type(operation)) if is_name(field.kind)][:NAMES_SWAPPED_MAX]
     for one, other in combinations(names, 2):
         swapped = {one.name: getattr(operation, other.name), other.name: getattr(operation, one.name)}

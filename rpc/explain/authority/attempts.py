@@ -24,7 +24,7 @@ Letters = tuple[str, str, str]
 
 
 class Attempt(Struct, frozen=True):
-    """A possible signing mistake: its stable name, a clause that describes it, advice, and the digest that is signed by mistake."""
+    """A possible signing mistake: its stable name, a clause that describes it, advice, and the digest that is then signed."""
 
     cause: str
     clause: str
@@ -33,7 +33,7 @@ class Attempt(Struct, frozen=True):
 
 
 def attempts(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
-    """Yield possible signing mistakes, the most frequent ones first. Each results in a different digest."""
+    """Yield possible signing mistakes, the most frequent mistakes first. Each results in a different digest."""
     seen = {case.wire.signature_digest(trx)}
     packed = (
         () if len(trx.operations) > PACKED_AGAIN_MAX else (of_other_symbols(case, trx), of_alterations(case, trx), of_packings(case, trx))
@@ -50,7 +50,7 @@ def digest(chain_id: bytes, body: bytes) -> bytes:
 
 
 def of_other_symbols(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
-    """Yield the mistakes of serializing with another chain's symbols and signing for this chain, or for that other chain."""
+    """Yield two mistakes for each other chain: serializing with its symbols and signing for this chain, or for that other chain."""
     own = (case.spec.coin_symbol, case.spec.debt_symbol, case.spec.vests_symbol)
     bodies: dict[Letters, bytes] = {}
     for known in case.known_chains():

@@ -54,7 +54,7 @@ class KeyOwners:
         return list(found)
 
     def of(self, key: bytes) -> list[Place]:
-        """Return the accounts and roles that use a key now. Those that are related to the transaction come first."""
+        """Return the accounts and roles that use a key now. Accounts that are related to the transaction come first."""
         found = list(self._involved.get(key, ()))
         if ACCOUNT_BY_KEY.is_on(self._state):
             for name in references(self._state, key)[:ACCOUNTS_MAX]:

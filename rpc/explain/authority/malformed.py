@@ -30,7 +30,7 @@ def bad_signature(case: RefusalCase) -> Explanation:
 
 
 def first_bad(case: RefusalCase) -> tuple[int, bytes] | None:
-    """Return the index and bytes of the first invalid signature, or None if there is none or the budget runs out first."""
+    """Return the index and bytes of the first invalid signature. Return None if all are valid or the budget runs out before it is found."""
     rule, digest = canonical_rule(case.state), case.wire.signature_digest(case.transaction)
     for index, signature in enumerate(case.transaction.signatures):
         if not case.budget.take():

@@ -86,7 +86,7 @@ def superfluous(case: RefusalCase) -> Explanation:
 
 
 def facts_of(case: RefusalCase, trx: SignedTransaction) -> tuple[KeyOwners, list[Signer], list[dict[str, Any]]]:
-    """Return the finder of key owners, the signers, and the required authorities with their reached weights in JSON form."""
+    """Return the finder of key owners, the signers, and the required authorities in JSON form with the weights that the keys reach."""
     key_owners = KeyOwners(case, trx)
     signers = signers_of(case, trx, key_owners)
     needed = required(case, Needed.by(trx.operations), frozenset(signer.key for signer in signers))

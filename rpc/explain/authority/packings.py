@@ -34,7 +34,7 @@ BEEM_ORDERS = {
 
 
 class Packing(Struct, frozen=True):
-    """A wrong serialization that a client may have signed: a clause that describes the difference, and the digest."""
+    """A wrong serialization that a client may have signed: a clause that describes how it is wrong, and its digest."""
 
     clause: str
     digest: bytes
@@ -117,7 +117,7 @@ def texts_packed(case: RefusalCase, operation: Operation, pack: Any) -> dict[str
 
 
 def sized(data: bytes) -> bytes:
-    """Prefix bytes with their packed length."""
+    """Prefix bytes with their length in packed form."""
     return pack_length(len(data)) + data
 
 

@@ -1,4 +1,4 @@
-"""Earlier forms of strings and account names: those that a client may have signed before its software changed them."""
+"""Earlier forms of strings and account names: forms that a client may have signed before its software changed them."""
 
 import json
 import unicodedata

@@ -1,4 +1,4 @@
-"""Adds up the weight that the signing keys have in each required authority."""
+"""Computes the weight that the signing keys reach in each required authority."""
 
 from collections.abc import Iterator
 from typing import Any

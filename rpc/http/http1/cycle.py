@@ -64,7 +64,7 @@ class RequestCycle:
         return _DISCONNECT
 
     async def _receive_body(self) -> None:
-        """Receive more bytes of the body."""
+        """Receive more bytes of the body. Refuse the request if the input ends."""
         try:
             data = await self._connection.receive()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
@@ -76,7 +76,7 @@ class RequestCycle:
             await self._refuse(_BAD_REQUEST)
 
     async def _feed(self, data: bytes) -> None:
-        """Split received bytes into a chunk of the body and the bytes after its end."""
+        """Split received bytes into a chunk of the body, and the bytes that follow the end of the body."""
         self._piece, self._rest = data[: self._missing], data[self._missing :]
         self._missing -= len(self._piece)
         if self._rest and self._request.is_last:

@@ -83,7 +83,9 @@ class Http1FastPath:
         await self._disconnect_watcher.run()
 
     async def __call__(self, connection: Connection, usage: ClientUsage, data: bytes, bugs: LogLimit) -> bytes | None:
-        """Serve a connection while it sends calls. Return the bytes from which on hypercorn must serve it, or None at its end."""
+        """Serve a connection while it sends calls. Return the first bytes that hypercorn must process, or None at the end of the
+        connection.
+        """
         client, port = connection.client[0], connection.server[1]
         while True:
             end = data.find(END) + len(END)
@@ -170,7 +172,7 @@ class Http1FastPath:
 
 
 def _scope(request: RequestHead, client: tuple[str, int], server: tuple[str, int]) -> Event:
-    """Return those parts of the ASGI scope that the app uses. For a POST request, all paths are equivalent."""
+    """Return the parts of the ASGI scope that the app uses. The path isn't one of them, since a POST request can have any path."""
     return {
         "type": "http",
         "http_version": "1.1",

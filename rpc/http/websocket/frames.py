@@ -59,7 +59,7 @@ class Frames:
         self._data, self._at = data, 0
 
     def drop(self) -> None:
-        """Drop all received bytes, at the end of the connection."""
+        """Drop all received bytes. Called at the end of the connection."""
         self._data, self._at, self._text = b"", 0, bytearray()
         self._found.clear()
 
@@ -121,7 +121,7 @@ class Frames:
         self._emit(size)
 
     def _set_kind(self, first: int) -> None:
-        """Store whether the message continues after this frame, which its first byte tells. Control frames can occur within a message."""
+        """Record whether the message continues after this frame, from the frame's first byte. Control frames can occur within a message."""
         if not first & _CONTROL:
             self._is_fragmented = not first & _LAST
 

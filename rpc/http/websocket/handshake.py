@@ -13,7 +13,7 @@ _REFUSED = [(b"content-length", b"0"), (b"connection", b"close")]
 
 
 class UpgradeRequest(Exception):
-    """Raised for a valid request to open a WebSocket. The code that receives the connection's bytes then treats them as frames."""
+    """Raised for a valid request to open a WebSocket. The function that reads the connection then parses the input as frames."""
 
     def __init__(self, request: h11.Request, connection: h11.Connection) -> None:
         self.headers = list(request.headers)
@@ -31,7 +31,7 @@ class UpgradeRequest(Exception):
 
 
 def asks(request: h11.Request) -> bool:
-    """Whether a request asks for a WebSocket. Some requests with `Upgrade: websocket` don't, and are treated as ordinary requests."""
+    """Whether a request asks for a WebSocket. Some requests with `Upgrade: websocket` don't ask for one, and are ordinary requests."""
     # If a header is repeated, its last value counts, here and in `is_valid`.
     tokens = [split_comma_header(value) for name, value in request.headers if name == b"connection"]
     return request.method.upper() == b"GET" and bool(tokens) and any(token.lower() == "upgrade" for token in tokens[-1])

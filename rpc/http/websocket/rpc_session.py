@@ -45,7 +45,7 @@ class MessageChannel(Protocol):
 
 
 class RpcSession:
-    """Runs JSON-RPC over WebSockets. `push` supplies the notices. Without it, no notices are sent."""
+    """Runs JSON-RPC over WebSockets. `push` supplies the notices to send. If it is None, no notices are sent."""
 
     def __init__(self, service: Service, limiter: ConnectionLimiter, push: Hub | None, turn: Turn) -> None:
         self._service, self._limiter, self._push, self._turn = service, limiter, push, turn

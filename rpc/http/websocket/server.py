@@ -165,7 +165,9 @@ class WebSocketConnection:
         await self._wire.write(self._frames.close(code, reason))
 
     def drop_input(self) -> None:
-        """Drop all received bytes at the end of the WebSocket. An exception can keep this object alive until the garbage collector runs."""
+        """Drop all received bytes at the end of the WebSocket, because an exception can keep this object alive until the garbage collector
+        runs.
+        """
         self._frames.drop()
 
     async def _wait_for_input(self) -> None:

@@ -47,7 +47,7 @@ class SbdText(Amount):
 
 
 class PreformattedTime(Seconds):
-    """A time whose value is already formatted as text."""
+    """A time that is already formatted as text in the value."""
 
     default = time_text(0)  # type: ignore[assignment]
 

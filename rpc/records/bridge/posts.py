@@ -178,7 +178,7 @@ class PostReader(Struct):
         return view
 
     def add_place(self, view: BridgePostView, name: str) -> None:
-        """Set the community of a post in its view, and the author's role in that community. An author without a role is a guest."""
+        """Set a post's community, and its author's role in that community, in the post's view. An author without a role is a guest."""
         community, role = self.kept.community(name), self.kept.role_row(name, view.comment.author)
         view.community = name
         view.community_title = name if community is None else community.title or name

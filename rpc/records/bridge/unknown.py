@@ -127,7 +127,7 @@ def converted(state: State, kept: Social, given: Json) -> UnknownPostRecord:
 
 
 def time_of(given: Json, name: str) -> str:
-    """Return a time as text. If the member is missing, return the epoch. Raises ValueError for any other value."""
+    """Return the time in a member as text. If the member is missing, return the epoch. Raises ValueError if it isn't a time."""
     text = given.get(name, time_text(0))
     if not TIME.fullmatch(text):
         raise ValueError(name)
