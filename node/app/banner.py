@@ -31,7 +31,7 @@ Pairs = Iterator[tuple[str, str]]
 
 
 class Funded(Struct, frozen=True, kw_only=True):
-    """An account with balances at genesis. The balances are in satoshis; the secrets of its keys are keyed by role."""
+    """An account that has a balance at genesis. Amounts are in satoshis. `secrets` contains its private keys, keyed by role."""
 
     name: str
     coin: int
@@ -156,7 +156,7 @@ def is_coloured(out: TextIO) -> bool:
 
 
 def plain_lines(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) -> Iterator[str]:
-    """Yield the banner for programs: lines of `name: value`."""
+    """Yield the banner in the form that programs read: lines of `name: value`."""
     for name, text in summary(spec, addresses, blocks):
         yield f"{name}: {text}"
     accounts = funded_accounts(spec)
@@ -203,7 +203,7 @@ def summary(spec: ChainSpec, addresses: list[str], blocks: str) -> Pairs:
 
 
 def how_produced(mode: str) -> str:
-    """Describe in words when a block mode makes blocks."""
+    """Describe in words when a node with this block mode makes blocks."""
     kind, _, seconds = mode.partition(":")
     return {
         "interval": f"produced every {seconds or 3} s",

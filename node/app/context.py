@@ -99,7 +99,9 @@ class NodeContext:
 
 
 def stored_spec(spec: ChainSpec, folder: Path, disk: Disk) -> ChainSpec:
-    """Return the spec with its accounts at genesis or in blocks, as in a data folder with a chain."""
+    """Return the variant of the spec that fits the data folder: its accounts are created at genesis, or by the first blocks. If the folder
+    can't be read or belongs to another chain, return the spec as it is.
+    """
     with suppress(NodeError, OSError):  # opening the folder fails for the same reason, and reports it
         mark = read_chain(disk, folder)
         if mark is None:

@@ -1,4 +1,4 @@
-"""Determines the chain whose blocks a command reads."""
+"""Determines which chain the blocks that a command reads belong to."""
 
 from pathlib import Path
 

@@ -200,7 +200,7 @@ def load_state(path: Path, spec: ChainSpec) -> State:
 
 
 def opened_snapshot(path: Path) -> Snapshot:
-    """Return a snapshot whose file is closed again, for its index. Raises SnapshotError."""
+    """Open a snapshot, close its file, and return it. Only the snapshot's index can be used. Raises SnapshotError."""
     opened = Snapshot(path, SystemDisk())
     opened.close()
     return opened

@@ -200,7 +200,7 @@ class DevChain:
                 self._make(begun + number * gap // steps)
 
     def _funding(self, when: int) -> tuple[SignedTransaction, ...]:
-        """Return the transactions for the accounts that the block at `when` creates. Raises Refused."""
+        """Return the transactions of the block at `when` that create the next missing accounts of the spec. Raises Refused."""
         genesis = self.chain.state.spec.genesis
         secret = self.secrets.get(genesis.witness_settings(genesis.witness).key)
         if secret is None:

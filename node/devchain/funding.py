@@ -21,7 +21,7 @@ from state.tables import State
 
 
 def has_missing_accounts(state: State) -> bool:
-    """Whether blocks have to create accounts of the spec that don't exist yet."""
+    """Whether accounts of the spec are still missing and must be created by blocks."""
     genesis = state.spec.genesis
     return genesis.accounts_in_blocks and bool(genesis.accounts) and state.accounts.by_name.get(genesis.accounts[-1].name) is None
 

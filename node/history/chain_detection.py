@@ -49,7 +49,9 @@ def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
 
 
 def stored_variant(spec: ChainSpec, path: Path) -> ChainSpec:
-    """Return the variant of a spec that a data folder at a path has, or else the spec."""
+    """Return the variant of a spec that the data folder at a path belongs to. If there is no data folder, or it is damaged, return the spec
+    itself.
+    """
     try:
         mark = _mark_at(path)
     except ChainUnclear:  # reading the blocks doesn't need the mark
@@ -77,7 +79,7 @@ def fitted(spec: ChainSpec, path: Path) -> ChainSpec:
 
 
 def _created_accounts(spec: ChainSpec, path: Path) -> list[str] | None:
-    """Return the names of the accounts that the first witness creates in the first blocks; None without block 1."""
+    """Return the names of the accounts that the first witness creates in the first blocks. Return None if the source has no block 1."""
     created: list[str] | None = None
     with suppress(FileError), closing(open_source(path, Wire(spec))) as source:  # blocks of another chain, or none
         for number, block in enumerate(source, 1):
@@ -134,7 +136,9 @@ def _require_fitting(path: Path, spec: ChainSpec) -> None:
 
 
 def _require_current(path: Path) -> None:
-    """Raise ChainUnclear if a chain with a former id accepts the first blocks of a source, which no known chain accepts."""
+    """Raise ChainUnclear if the first blocks of a source belong to a chain with a former id. The caller has found no known chain that
+    accepts them.
+    """
     for chain_id in former_chains.FORMER:
         former = former_spec(chain_id)
         if _accepts(former, path, _deciding_block(path, former)):

@@ -177,7 +177,7 @@ class OlderBlocks:
         self._begin = 0
 
     def find(self, number: int) -> bytes | None:
-        """Return a block as bytes, or None."""
+        """Return the bytes of a block, or None if the file doesn't contain it."""
         if self._starts is None:
             self._starts = self._look()
         index = number - self._begin

@@ -27,7 +27,7 @@ def framed(message: object) -> bytes:
 
 
 class Channel:
-    """One end of a channel. `send` never blocks; `run` sends the bytes that the system didn't accept immediately."""
+    """One end of a channel. `send` never blocks: `run` sends the bytes that the operating system didn't accept immediately."""
 
     def __init__(self, sock: socket.socket, kinds: Any) -> None:
         sock.setblocking(False)

@@ -31,7 +31,7 @@ _log = Log("recovering")
 
 
 class _Group(Struct, eq=False):
-    """Blocks whose signature records form one batch, with the size of each block's records and of all blocks in bytes."""
+    """Blocks whose signature records form one batch, with the size of each block's records and the total size of the blocks, in bytes."""
 
     blocks: list[SignedBlock]
     record_sizes: list[int]

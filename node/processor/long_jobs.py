@@ -138,7 +138,7 @@ class LongJobs:
         self._gate.set_standby(self._standby.ask)
 
     def _abandon_job(self) -> None:
-        """Undo the interrupted job. Runs in the standby."""
+        """In the standby, the forked copy of the process: undo the interrupted job."""
         self._leave()
         # The undo applies pending transactions again.
         self._time_limit.renew()

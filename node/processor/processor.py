@@ -319,7 +319,7 @@ class Processor:
         return block
 
     def _leave(self) -> None:
-        """In a standby, stop all writing and reopen the log, since the copy has none of this process's files."""
+        """In a standby, stop all writing. Reopen the log, because the forked copy has no open files of the original process."""
         self.fail(OSError("this is a copy"))
         if self._log is not None:
             self._log.reopen()

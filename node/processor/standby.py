@@ -92,7 +92,7 @@ class Standby:
 
 
 def serve(sock: socket.socket, abandon_job: Callable[[], None], answer: Answer) -> None:
-    """Undo the job, then answer requests until the channel closes. Runs in the copy."""
+    """In the forked copy: undo the interrupted job, then answer requests until the channel closes."""
     abandon_job()
     requests, decoder = sock.makefile("rb"), msgspec.msgpack.Decoder(Call)
     while head := requests.read(HEAD.size):

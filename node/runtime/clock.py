@@ -85,7 +85,9 @@ class ChainClock:
         self.set_offset(0 if self._start_ms is None else self._start_ms - self._base())
 
     def set_offset(self, lead_ms: int, behind_ms: int = 0) -> None:
-        """Set the offset from the machine's time, which can move the clock back."""
+        """Set the offset from the machine's time: `lead_ms`, plus `behind_ms` for times when the machine's clock was set back. This can set
+        the chain's clock back.
+        """
         self.offset_ms, self.behind_ms, self._reached_ms = lead_ms, behind_ms, 0
 
 

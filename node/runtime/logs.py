@@ -41,7 +41,7 @@ class LogWriter:
         self._is_late = False
 
     def write(self, text: str) -> None:
-        """Write text that ends with a newline. What the reader doesn't accept in time is dropped."""
+        """Write text that ends with a newline. Text that the reader of the stream doesn't accept in time is dropped."""
         data = text.encode("utf-8", "backslashreplace")
         try:
             while data and self._is_ready():
@@ -55,7 +55,9 @@ class LogWriter:
         """Do nothing: writes are unbuffered."""
 
     def _is_ready(self) -> bool:
-        """Return whether the reader accepts data. Wait for it briefly, but not again after a timeout until the reader has accepted data."""
+        """Return whether the stream accepts data. Wait briefly for its reader; after a timeout, don't wait again until the reader has
+        accepted data.
+        """
         self._is_late = not self._poll.poll(0 if self._is_late else READER_MILLISECONDS_MAX)
         return not self._is_late
 

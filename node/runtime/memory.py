@@ -18,23 +18,23 @@ SERVING_THRESHOLDS = (10_000, 5, 2000)
 
 
 def tune_collector() -> None:
-    """Make collections rare. The caller must call this before anything is loaded."""
+    """Make garbage collections rare. The caller must call this before anything is loaded."""
     gc.set_threshold(*THRESHOLDS)
 
 
 def collect_in_portions() -> None:
-    """Make each collection short. The caller must call this before clients are served."""
+    """Make each garbage collection short. The caller must call this before clients are served."""
     gc.set_threshold(*SERVING_THRESHOLDS)
 
 
 def freeze_loaded_objects() -> None:
-    """Exempt all current objects from collections."""
+    """Exempt all current objects from garbage collections."""
     gc.freeze()
 
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Disable the collector during the `with` block. Loading a state creates millions of objects and no garbage."""
+    """Disable garbage collection during the `with` block. Loading a state creates millions of objects and no garbage."""
     was_on = gc.isenabled()
     gc.disable()
     try:

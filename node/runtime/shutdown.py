@@ -27,7 +27,7 @@ def run_to_end(main: Callable[[], Awaitable[int]]) -> int:
 
 
 def first_error(group: BaseExceptionGroup[Failure]) -> Failure:
-    """Return the first error in a group, which can be nested, that is not itself a group."""
+    """Return the first error in a group. If it is itself a group, return the first error in that, and so on."""
     error: BaseExceptionGroup[Failure] | Failure = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

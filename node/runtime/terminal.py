@@ -47,7 +47,7 @@ class Terminal(logging.Formatter):
         self._shown = ""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format a record. If the line for empty blocks is open, the text that ends it comes first."""
+        """Format a record. If the line that counts empty blocks has not ended yet, the text that ends it comes first."""
         values = self._values_of(record)
         if record.msg == "block" and not values.get("transactions") and not self._is_verbose:
             return self._count(record, values)
@@ -59,7 +59,7 @@ class Terminal(logging.Formatter):
         return self.end() + line
 
     def end(self) -> str:
-        """Return the text that ends the line for empty blocks with its last number, or "" if no such line is open."""
+        """Return the text that ends the line that counts empty blocks, with its last number. Return "" if there is no such line."""
         if not self._empty:
             return ""
         text = "\n" if self._shown == self._last else f"{UPDATE}{self._last}\n"
@@ -67,7 +67,7 @@ class Terminal(logging.Formatter):
         return text
 
     def _count(self, record: logging.LogRecord, values: Values) -> str:
-        """Count an empty block in the line for empty blocks. In the background, end that line instead."""
+        """Count an empty block on the line that counts empty blocks. If the program is in the background, end that line instead."""
         if not self._is_updating or not is_in_front():
             return self.end()
         self._empty += 1

@@ -121,7 +121,7 @@ def require_room(folder: Path, disk: Disk) -> None:
 
 
 def tidy(folder: Path, disk: Disk) -> None:
-    """Remove what an interrupted save has left, all but the newest KEPT_MAX snapshots, and all but ASIDE_MAX corrupt ones."""
+    """Remove the files of an interrupted save, all but the newest KEPT_MAX snapshots, and all but the newest ASIDE_MAX corrupt ones."""
     try:
         names = disk.names(folder)
     except OSError:

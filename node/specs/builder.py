@@ -114,7 +114,7 @@ def with_accounts(spec: ChainSpec, count: int | None) -> ChainSpec:
 
 
 def with_main_chain_id(spec: ChainSpec) -> ChainSpec:
-    """Return the spec with the chain id of the public network. Raises NodeError if it isn't that of a test chain."""
+    """Return the spec with the chain id of the public network. Raises NodeError unless the spec is for a test chain."""
     return replace(require_test(spec, "--main-chain-id"), chain_id=constants.MAIN_CHAIN_ID)
 
 
@@ -125,7 +125,7 @@ def like(model: GenesisAccount, name: str) -> GenesisAccount:
 
 
 def require_test(spec: ChainSpec, option: str) -> ChainSpec:
-    """Return the spec if it is that of a test chain, else raise NodeError. `option` is the option that needs a test chain."""
+    """Return the spec if it is for a test chain, else raise NodeError. `option` is the option that needs a test chain."""
     if not spec.is_test:
         raise NodeError(f"{option}: the chain {spec.name} is not a test chain, so its genesis is fixed")
     return spec
@@ -267,7 +267,7 @@ def build_spec(given: Table) -> ChainSpec:
 
 
 def build_constants(table: SpecTable) -> BuildConstants:
-    """Return the constants of the build, with those that the spec changes."""
+    """Return the constants of the node's build, with the changes that the spec makes to them."""
     changed = {key: constant(key, value) for key, value in table.constants.items()}
     made: BuildConstants = convert({**asdict(BUILDS[table.build]), **changed}, BuildConstants, "constants")
     return made

@@ -76,7 +76,7 @@ class Disk(Protocol):
         """Remove a file."""
 
     def sync_folder(self, path: Path) -> None:
-        """Wait until the changes of names in a folder survive a power loss."""
+        """Wait until all created, renamed and removed files in a folder survive a power loss."""
 
     def free(self, path: Path) -> int:
         """Return the free bytes on the disk of a folder."""

@@ -32,7 +32,7 @@ SHARE = 100_000  # in thousandths of the coin
 
 
 class Town:
-    """The sample on the chain of a node whose block mode is manual."""
+    """Writes the sample data to the chain of a node. The node's block mode must be manual."""
 
     def __init__(self, remote: Remote) -> None:
         self._remote, self._spec = remote, remote.spec
@@ -86,7 +86,7 @@ class Town:
         self._mine()
 
     def _richest(self, names: list[str]) -> str:
-        """Return the account with the largest balance of SBD, of which some chains have none at their start."""
+        """Return the account with the largest balance of SBD. All balances can be zero, since some chains have no SBD at genesis."""
         accounts = self._remote.call("condenser_api.get_accounts", [names])
         if not accounts:
             raise NodeError(
@@ -95,7 +95,9 @@ class Town:
         return str(max(accounts, key=lambda account: float(account["sbd_balance"].split()[0]))["name"])
 
     def _share(self) -> str:
-        """Return the VESTS that SHARE of the coin are worth. Chains differ much in their price."""
+        """Return the amount of VESTS that is worth SHARE. It is computed from the chain's price of VESTS, because this price differs
+        between chains.
+        """
         head = self._remote.head()
         shares, fund = (
             int(head[name].split()[0].replace(".", "")) for name in ("total_vesting_shares", self._spec.spell("total_vesting_fund_coin"))
@@ -110,7 +112,7 @@ class Town:
                     self._custom(follower, "follow", ["follow", {"follower": follower, "following": name, "what": [what]}])
 
     def _make_community(self, name: str, community: dict[str, Any]) -> None:
-        """Set the properties and the roles of a community. Its first role is that of an admin, who sets the others."""
+        """Set the properties and the roles of a community. The first account in its list of roles is an admin, who sets the other roles."""
         (admin, role), *others = community["roles"].items()
         self._act(name, name, action="setRole", account=admin, role=role)
         settings = {"avatar_url": self._picture(community["picture"])}
@@ -127,12 +129,12 @@ class Town:
         self._custom(actor, "community", [action, {"community": community, **members}])
 
     def _custom(self, account: str, name: str, payload: Any) -> None:
-        """Send a custom_json. Each has a block of its own, since a block takes only a few of an account."""
+        """Send a custom_json, and make a block for it, because a block accepts only a few of them from the same account."""
         self._send(["custom_json", name, json.dumps(payload), "--required-posting-auths", account])
         self._mine()
 
     def _take_step(self, step: dict[str, Any]) -> None:
-        """Write a post and what belongs to it."""
+        """Write a post, then its votes, replies and reblogs, and the other transactions and community actions that belong to it."""
         author, permlink, tags = step["by"], step["permlink"], step["tags"].split()
         place = self.communities[step["in"]] if "in" in step else tags[0]
         images = {"image": [self._picture(step["picture"])]} if "picture" in step else {}

@@ -63,7 +63,7 @@ def amount_text(amount: int, places: int, letters: str) -> str:
 
 
 def sum_text(first: str, *others: tuple[int, str]) -> str:
-    """Return the sum of amounts in one symbol: `first`, and further amounts with their signs."""
+    """Return `first` plus the other amounts, each multiplied by its sign (1 or -1). All amounts have the same symbol."""
     total = units(first) + sum(sign * units(amount) for sign, amount in others)
     places = len(first.split(" ", maxsplit=1)[0].partition(".")[2])
     return amount_text(total, places, symbol(first))

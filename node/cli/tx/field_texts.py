@@ -185,7 +185,7 @@ def read_kind(kind: Any, text: str, context: Context) -> Any:
 
 @read_kind.register
 def read_declared(kind: type, text: str, context: Context) -> Any:
-    """Parse JSON of a declared class. For an authority, a single public key is also accepted."""
+    """Parse the JSON of a field whose type is a declared class. For an authority, a single public key is accepted too."""
     if kind is Authority and not text.lstrip().startswith("{"):
         return key_authority(context.codecs.parser(PUBLIC_KEY)(text))
     return read_json(kind, text, context)
@@ -224,7 +224,9 @@ def collected(kind: Many, values: list[Any]) -> tuple[Any, ...]:
 
 @read_kind.register
 def read_properties(kind: Pairs, text: str, context: Context) -> Any:
-    """Parse witness properties by name, and pack their values. In a list of pairs the values are already packed, in hex."""
+    """Parse witness properties: a JSON object of names and values, which are packed here, or a JSON list of pairs whose values are already
+    packed, in hex.
+    """
     if not text.lstrip().startswith("{"):
         return read_json(kind, text, context)
     given = parsed_json(text)
@@ -345,7 +347,7 @@ def read_price(kind: PriceKind, text: str, context: Context) -> Price:
 
 
 def price_of(given: Any, context: Context) -> Price:
-    """Convert the JSON object of a price, whose amounts can have either form."""
+    """Convert the JSON object of a price. Each of its amounts is text or in the NAI form."""
     if not isinstance(given, dict) or set(given) != {"base", "quote"}:
         raise BadText("expected a JSON object with base and quote")
     texts = [value if isinstance(value, str) else json.dumps(value) for value in (given["base"], given["quote"])]
@@ -369,7 +371,7 @@ def read_time(kind: Seconds, text: str, context: Context) -> int:
 
 @read_kind.register
 def read_hash(kind: Hash, text: str, context: Context) -> bytes:
-    """Parse a hash, of which all hex digits must be given."""
+    """Parse a hash, given as hex digits. None of the digits can be omitted."""
     data = read_blob(Blob(), text, context)
     if len(data) != kind.size:
         raise BadText(f"expected {describe(kind)}")

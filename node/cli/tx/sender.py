@@ -73,7 +73,7 @@ def send(make: Make, options: SendOptions) -> int:
 
 
 def send_to(remote: Remote, make: Make, options: SendOptions, given: tuple[bytes, ...], *, must_sign: bool) -> int:
-    """Carry out `send` with a connected node."""
+    """Do the work of `send` with a node that is already connected."""
     remote.require_chain(options.chain)
     head = remote.head()
     context = Context(remote.wire.codecs, seconds_of(head["time"]))
@@ -273,7 +273,7 @@ def explanation(remote: Remote, trx: SignedTransaction) -> dict[str, Any] | None
 
 
 def show_explanation(explained: dict[str, Any] | None) -> None:
-    """Print the node's explanation."""
+    """Print the result of `explanation`. If it is None, print that the node can't check transactions in advance."""
     if explained is None:
         say("The node can't check transactions in advance (it has no dev_api).")
         return

@@ -50,7 +50,7 @@ def operations_of(given: Any, wire: Wire) -> tuple[Operation, ...]:
 
 
 def operation_of(given: Any, position: int, wire: Wire) -> Operation:
-    """Parse an operation in either form. Raises NodeError."""
+    """Parse an operation in the condenser's form (`[name, fields]`) or the NAI form (`{"type", "value"}`). Raises NodeError."""
     where = f"operation {position}"
     if isinstance(given, list) and len(given) == 2 and isinstance(given[0], str):
         legacy, name, body = True, given[0], given[1]
@@ -75,7 +75,9 @@ def operation_of(given: Any, position: int, wire: Wire) -> Operation:
 
 
 def find_operation(name: str, wire: Wire) -> type[Operation] | None:
-    """Return the operation with this name, in either form and in coind's or the chain's spelling. Return None if there is none."""
+    """Return the operation with this name, with or without the suffix `_operation`, in coind's or the chain's spelling. Return None if
+    there is none.
+    """
     for cls in OPERATIONS.values():
         if not cls.VIRTUAL and name.removesuffix(SUFFIX) in (cls.NAME, wire.spec.spell(cls.NAME)):
             return cls

@@ -118,7 +118,7 @@ def verify_range(part: Range, report: Report) -> RangeResult:
 
 
 def begin_at(chain: Chain, part: Range, boundary: RangeBoundary) -> str:
-    """Load the snapshot at the start of a range. Return the reason if its digest is wrong, or "" if it is right. Raises NodeError."""
+    """Load the snapshot at the start of a range. Return "" if its digest is right, else a description of the error. Raises NodeError."""
     load(chain, Path(boundary.path), SystemDisk(), OlderBlocks(Path(part.source), chain.state.wire).find).finish()
     digest = state_digest(chain.state)
     return "" if digest == boundary.digest else f"the state in {boundary.path} has the digest {digest}, not {boundary.digest} as it claims"

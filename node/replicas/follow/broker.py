@@ -52,7 +52,7 @@ class BrokerSource:
         return bytes.fromhex((await self._answer("id", str(number)))["id"]) or None
 
     def _begin(self, line: bytes) -> Heartbeat:
-        """Check the stream's header, and return the head in it as a heartbeat."""
+        """Check the stream's header, and return the head block that it names as a heartbeat."""
         header = read_header(line)
         require_same_chain(self._url, self._spec, header)
         return Heartbeat(header.head, is_stale=True)

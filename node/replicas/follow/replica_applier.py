@@ -142,7 +142,9 @@ class ReplicaApplier:
         return block
 
     def _take_again(self, block: SignedBlock, event: NewBlock) -> Iterator[None]:
-        """Process a block that the chain already has: apply the state edits that it lacks, or apply the block again if its edits differ."""
+        """Process a block that the chain already has. If state edits were added to it, apply them; if its edits differ, apply the block
+        again.
+        """
         ours = self.chain.block_by_number(block.number)
         if ours is None or ours.id != block.id:
             raise ForkDetected(block.number)

@@ -90,7 +90,9 @@ class ReaderPool:
         self._publisher.refuse(notice)
 
     def hand_off(self, sock: socket.socket, peer: Any) -> bool:
-        """Hand a connection off to the next reader and return True. Return False if the owner is next, or if the reader can't take it."""
+        """Hand a connection off and return True. The readers and the owner of the chain take connections in turn: return False if it is the
+        owner's turn, or if the reader can't take the connection.
+        """
         ready = [reader for reader in self.each if self._is_listening(reader)]
         self._next += 1
         index = self._next % (len(ready) + 1)

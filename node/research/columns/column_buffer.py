@@ -61,7 +61,7 @@ class ColumnBuffer:
 
     @property
     def needs_state(self) -> bool:
-        """Whether blocks must be applied. They must for virtual operations, which are not in blocks."""
+        """Whether the blocks must be applied to a chain. Virtual operations are not in blocks, so collecting them requires this."""
         return bool(self._virtual)
 
     def datasets(self) -> Iterator[Dataset]:
@@ -105,7 +105,7 @@ class ColumnBuffer:
         self._size += block.size
 
     def filled(self, *, whole: bool = False) -> Iterator[Filled]:
-        """Remove rows from the buffer and yield them as columns. Kinds with few rows stay in the buffer, unless `whole` is true."""
+        """Remove rows from the buffer and yield them as columns. Datasets with few rows stay in the buffer, unless `whole` is true."""
         if not whole and self._waiting < WAITING_ROWS and self._size < WAITING_BYTES:
             return
         least = 1 if whole or self._size >= WAITING_BYTES else RARE_ROWS

@@ -57,7 +57,7 @@ class ColumnPart(Struct, frozen=True):
 
 
 class Record(kinds.Kind):
-    """Kind of a field whose value is an object with fields. Each of these has a name, an attribute path and a kind."""
+    """Kind of a field whose value is an object. Each field of the object is given by its name, an attribute path and a kind."""
 
     def __init__(self, *fields: tuple[str, str, Any]) -> None:
         self.fields = fields

@@ -47,7 +47,7 @@ KINDS: dict[type, dict[str, Kind]] = {
 
 
 def plugins_for(spec: ChainSpec, wanted: set[str]) -> tuple[str, ...]:
-    """Return the plugins that a chain needs in order to have these tables. Raises NodeError for an unknown table."""
+    """Return the plugins that a chain needs so that it has the tables in `wanted`. Raises NodeError for an unknown table."""
     needed: set[str] = set()
     bare = names_of(new_state(spec))
     if left := wanted - bare.keys():

@@ -288,7 +288,7 @@ class Export:
             writer.add(path_of(dataset, self.wanted.form, "blocks", start), dataset, arrays)
 
     def _due(self, number: int) -> set[str]:
-        """Return the tables whose interval makes them due after block `number`."""
+        """Return the tables that must be exported after block `number`, because it is a multiple of their interval."""
         return {name for name, every in self.wanted.tables.items() if every and not number % every}
 
     def _add_tables(self, writer: RangeWriter, number: int, names: Iterable[str]) -> None:
@@ -300,7 +300,7 @@ class Export:
                 writer.add(path, dataset, arrays)
 
     def _start_of(self, number: int) -> int:
-        """Return the nominal start of the range that contains block `number`."""
+        """Return the first number of the range that contains block `number`, a multiple of the range size. The export can begin later."""
         return number // self.wanted.chunk_blocks * self.wanted.chunk_blocks
 
     async def _commit(self, writer: RangeWriter, first: int, block: SignedBlock, saver: SnapshotSaver, *, is_end: bool = False) -> None:

@@ -58,7 +58,7 @@ class ChainState:
 
     @property
     def transactions(self) -> int | None:
-        """The number of transactions that are applied of the block after the head. None if the position is not inside a block."""
+        """The number of transactions of the next block that have been applied. None if the position is not inside a block."""
         return None if self._chain.pool.position is None else len(self._chain.pending)
 
     @property
@@ -67,7 +67,9 @@ class ChainState:
         return state_digest(self._chain.state)
 
     def block(self, number: int) -> Block:
-        """Return a block, at most the head. Raises BeyondEnd, also for an older block that is no longer available (docs/library.md)."""
+        """Return a block up to the head. Raises BeyondEnd for a later block, or for an old one that is no longer available
+        (docs/library.md).
+        """
         found = self._chain.block_by_number(number) if number > 0 else None
         if found is None:
             raise BeyondEnd(number, self.number)

@@ -121,7 +121,9 @@ class BlockRecorder:
         self._block = SignedBlock()
 
     def begin(self) -> None:
-        """Register the listeners, so that the one before a block is called first and the one after a block is called last."""
+        """Register the listeners. At the start of a block, this object's listener is called before all others; at the end, after all
+        others.
+        """
         listeners = self._chain.state.listeners
         listeners.before_block.insert(0, self._before)
         listeners.watch_operations(self._on_operation)

@@ -111,7 +111,7 @@ class OrderedView(UniqueView):
         return map(self._copy, self._index.equal(*prefix))
 
     def starting(self, *prefix: Any) -> Iterator[RowView]:
-        """Yield the rows from the first whose key starts with the prefix, or would come after it, to the end."""
+        """Yield all rows from the prefix on: first those whose key starts with it, then those with greater keys."""
         return map(self._copy, self._index.starting(*prefix))
 
     def after(self, *prefix: Any) -> Iterator[RowView]:

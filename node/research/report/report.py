@@ -1,4 +1,4 @@
-"""Writes a report of an export. A report of blocks exports them first."""
+"""Writes a report about an export. For a report about a file of blocks, it first exports the blocks."""
 
 import gc
 import tempfile
