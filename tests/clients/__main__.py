@@ -45,6 +45,7 @@ CLIENTS = (
     Client("lighthive", ("dev",)),
     Client("dsteem", ("dev-tests", "steem-testnet", "dev")),
     Client("steem-js", ("steem-testnet", "dev")),
+    Client("wax", ("mainnet-like",)),
 )
 
 
