@@ -60,7 +60,7 @@ def bodies(context: NodeContext, count: int, memo: bool, serial: int) -> list[by
 
 
 async def client(answer: Answer, waiting: list[bytes], expected: bytes) -> None:
-    """Send the waiting bodies one after another. Wait for the reply to each before sending the next."""
+    """Send the waiting bodies one after another. Wait for each reply before sending the next body, and compare it with `expected`."""
     while waiting:
         reply = await answer(waiting.pop())
         assert reply == expected, reply[:500]
@@ -69,7 +69,7 @@ async def client(answer: Answer, waiting: list[bytes], expected: bytes) -> None:
 
 
 async def answered(service: Service, body: bytes) -> bytes:
-    """Return the reply to a request, computed in the same way as in the transports."""
+    """Return the reply to a request, computed in the same way as for a request from a client's connection."""
     reply = await service.answer_in_turn(body, LOCAL)
     return reply if isinstance(reply, bytes) else await reply
 

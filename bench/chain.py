@@ -58,7 +58,7 @@ class BenchChain(Chain):
         self.generate_block(when, scheduled_witness(self.state, slot_at_time(self.state, when)), self.secret)
 
     def add_accounts(self, count: int) -> None:
-        """Insert accounts into the tables, as part of the head block."""
+        """Insert accounts into the tables, as if the head block had created them."""
         state = self.state
         for i in range(count):
             keys = [key_authority(bytes([2, role]) + i.to_bytes(31, "big")) for role in range(self.KEYS)] * 3
@@ -71,7 +71,7 @@ class BenchChain(Chain):
         state.journal.commit(state.journal.position())
 
     def add_content(self, size: int) -> None:
-        """Apply one post and one order of each account, as part of the head block. The orders don't match each other."""
+        """Apply one post and one order of each account, as if they were part of the head block. The orders don't match each other."""
         for i in range(size):
             self.apply(Comment("", f"topic-{i % 50}", user(i), "post", "A title", "A body", METADATA))
             sell, receive = Asset(1000, COIN), Asset(10_000_000 + i % 1000, SBD)
@@ -92,12 +92,12 @@ class BenchChain(Chain):
         return self.state.wire.seal(SignedTransaction(0, self._serial, self.state.head_time + 60, operations, signatures=(bytes(65),)))
 
     def apply(self, operation: Operation) -> None:
-        """Apply an operation in a separate transaction outside of any block, without signatures."""
+        """Apply an operation outside of any block, in a separate transaction without signatures."""
         apply_transaction(self.state, self.transaction(operation), TRUSTED)
 
 
 def make_irreversible(chain: Chain) -> None:
-    """Make the state irreversible, because the inserted rows are not in any block."""
+    """Make the state irreversible. It can't be undone block by block, because no block contains the inserted rows."""
     state, pack = chain.state, chain.state.wire.pack_block
     blocks = {number: chain.block_by_number(number) for number in range(1, state.props.head_block_number + 1)}
     packed = {number: pack(block) for number, block in blocks.items() if block is not None}

@@ -13,7 +13,7 @@ SIZE_IN_2, SIZE_IN_8 = 126, 127
 
 
 class Client(ABC):
-    """Base class of clients: a connection to a node."""
+    """Base class of the clients. A client is a connection to a node."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), SECONDS_MAX)
@@ -83,7 +83,7 @@ class SocketClient(Client):
         assert self._read_head().startswith(b"HTTP/1.1 101")
 
     def send(self, body: bytes) -> None:
-        """Send a request. Its mask is zero, which is valid and leaves the bytes unchanged."""
+        """Send a request. The frame's mask is zero, which is valid and leaves the bytes unchanged."""
         self._socket.sendall(frame_head(len(body)) + bytes(4) + body)
 
     def receive(self) -> bytes:
@@ -101,7 +101,7 @@ class SocketClient(Client):
 
 
 def frame_head(size: int) -> bytes:
-    """Return the header of a frame of `size` bytes. The mask, which follows it, is not included."""
+    """Return the header of a WebSocket frame of `size` bytes, without the mask that follows it."""
     if size < SIZE_IN_2:
         return struct.pack("!BB", WHOLE_TEXT, MASKED | size)
     if size < 1 << 16:

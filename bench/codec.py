@@ -21,7 +21,7 @@ SAMPLE = 4000
 
 
 def bench_forms(report: Report, wire: Wire, label: str, chosen: list[SignedTransaction]) -> None:
-    """Measure how long it takes to read and write each form. Unpacking and parsing JSON include computing the id and other hashes."""
+    """Measure how long it takes to read and write the transactions in each form. Reading includes computing ids and other hashes."""
     report.line(f"{label}: unpack", best(wire.unpack_transaction, [wire.pack_transaction(trx) for trx in chosen]))
     report.line(f"{label}: pack", best(wire.pack_body, chosen))
     for is_legacy, form in ((False, "NAI"), (True, "condenser")):
@@ -31,7 +31,7 @@ def bench_forms(report: Report, wire: Wire, label: str, chosen: list[SignedTrans
 
 
 def main(paths: list[Path]) -> None:
-    """Measure the wire format of each chain, and print the figures."""
+    """Measure the wire format of the chains in these files, and print the figures."""
     wire = Wire(load_spec("steem-testnet"))
     blocks = [block for path in paths for block in BlockFile(path, wire) if block.transactions]
     transactions = [trx for block in blocks for trx in block.transactions]

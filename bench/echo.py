@@ -24,13 +24,13 @@ REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n" + b"x" * 900
 
 
 def blocking(line: socket.socket) -> None:
-    """Send replies until the client disconnects."""
+    """Answer requests on a blocking socket until the client disconnects."""
     while line.recv(RECEIVE_SIZE):
         line.sendall(REPLY)
 
 
 def with_trio(line: socket.socket) -> None:
-    """Send replies from a trio task until the client disconnects."""
+    """Answer requests in a trio task until the client disconnects."""
     trio.run(_answer, line)
 
 
@@ -44,7 +44,7 @@ async def _answer(line: socket.socket) -> None:
 
 
 def seconds_each(serve: Callable[[socket.socket], None]) -> float:
-    """Return the seconds of one request with its reply. The server runs in a separate process."""
+    """Return the seconds that one request with its reply takes. The server `serve` runs in a separate process."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         if not os.fork():

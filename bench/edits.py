@@ -32,7 +32,7 @@ def letters(seed: int, length: int, of: str = LETTERS) -> str:
 
 
 def filled(hunks: Iterator[str]) -> str:
-    """Join as many of the patches as fit into a body."""
+    """Join as many of the patches as fit into the body of one comment operation."""
     out, size = [], 0
     for hunk in hunks:
         size += len(hunk.encode())
@@ -56,7 +56,7 @@ def ordinary() -> Edits:
 
 
 def moved() -> Edits:
-    """Three words are replaced in a post that has changed in the meantime."""
+    """Three words are replaced in a post that another edit has changed in the meantime."""
     old, edits = ordinary()
     return old[:300] + "Something new. " + old[300:505] + "x" + old[505:], edits
 
@@ -68,14 +68,14 @@ def replaced_everywhere() -> Edits:
 
 
 def deletions_differ() -> Edits:
-    """Thirty deletions of 2,000 characters each. The middle of the deleted text doesn't match the body."""
+    """Thirty deletions of 2,000 characters each. The middle of each deleted text differs from the body."""
     old = words(3, BODY_MAX)
     texts = ((p, old[p : p + 800] + letters(p, 400) + old[p + 1200 : p + 2000]) for p in range(0, 60_000, 2000))
     return old, [filled(f"@@ -{p + 1},2000 +{p + 1},0 @@\n-{text}\n" for p, text in texts)]
 
 
 def deletion_differs() -> Edits:
-    """One deletion of 60,000 characters. Only the two ends of the deleted text match the body."""
+    """One deletion of 60,000 characters. Only the two ends of the deleted text occur in the body."""
     old = words(4, BODY_MAX)
     text = old[:40] + letters(4, 60_000, LETTERS + " ") + old[60_040:60_080]
     return old, [f"@@ -1,60080 +1,0 @@\n-{text}\n"]
@@ -120,13 +120,13 @@ def letters_deleted() -> Edits:
 
 
 def same_letter() -> Edits:
-    """One deletion of thousands of equal letters. In the body, there are a few other letters in their middle."""
+    """One deletion of thousands of equal letters. The body has some other letters in the middle of them."""
     pattern = "a" * 20_000 + "b" + "a" * 10_000 + "b" + "a" * 30_000
     return "a" * 25_000 + "c" + "a" * 40_000, [f"@@ -1,9 +1,9 @@\n-{pattern}\n"]
 
 
 def halves() -> Edits:
-    """Two strings, each of one repeated letter, whose halves match in thousands of ways."""
+    """A deletion and a body that mostly repeat one letter. Their halves match in thousands of ways."""
     pattern = "x" * 32 + "b" + "a" * 30_000 + "cb" + "a" * 30_000 + "y" * 32
     return "x" * 32 + "d" + "a" * 29_000 + "ef" + "a" * 29_000 + "g" + "y" * 32, [f"@@ -1,9 +1,9 @@\n-{pattern}\n"]
 
@@ -144,7 +144,7 @@ def searched() -> Edits:
 
 
 def pieces() -> Edits:
-    """A deletion that is split into thousands of patches, none of which matches."""
+    """A deletion that is split into thousands of patches, none of which matches the body."""
     return letters(9, BODY_MAX, "abc"), ["@@ -1 +1 @@\n a\n@@ -1,60000 +1,0 @@\n-" + letters(10, 60_000, "abc") + "\n"]
 
 
@@ -175,7 +175,7 @@ def digits() -> Edits:
 
 
 def grown() -> Edits:
-    """A change of one letter in a very long body, together with an encoded letter, so that the complete result is scanned."""
+    """A change of one letter in a very long body. It includes an encoded letter, which makes the node scan the complete result."""
     return "a" * 2_400_000 + "🙂", ["@@ -1,4 +1,4 @@\n-a\n+%41\n aaa\n"]
 
 

@@ -40,7 +40,7 @@ MODES = ("all", "none")
 
 
 def measure(path: Path, chain: str, verify: str, to: Path | None) -> None:
-    """Replay a file in this process, or export it to the folder `to` if that is given. Print the figures as JSON."""
+    """Replay a block log in this process, or export it if the folder `to` is given. Print the figures as JSON."""
     tune_collector()
     spec = load_spec(chain)
     skip = TRUSTED if verify == "none" else Skip.NOTHING
@@ -124,7 +124,7 @@ def compare_memory(blocks: int) -> None:
 
 
 def main() -> None:
-    """Compare times and memory use, or do one run for the parent process."""
+    """Compare times and memory use. With the hidden option --mode, do one run for a parent process instead."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--chain", default="steem-testnet")

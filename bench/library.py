@@ -20,7 +20,7 @@ Task = Callable[[Path, str], object]
 
 
 def last_of(path: Path, chain: str) -> int:
-    """Return the number of the last block."""
+    """Return the number of the last block in a block log."""
     with open_blocks(path, chain) as blocks:
         return blocks.last
 

@@ -61,7 +61,7 @@ def replay(path: Path, verify: str) -> float:
 
 @contextmanager
 def running_node() -> Iterator[Start]:
-    """Run a node of the checkout. Yield it after its first second, when the work of the start is done."""
+    """Run a node from the checkout. Yield it two seconds after its first reply, when its startup work is done."""
     with started(command=MODULE) as node:
         time.sleep(2)
         yield node
@@ -152,7 +152,7 @@ LINES = {
 
 
 def measured(name: str, checkout: Path, workload: Path) -> float:
-    """Measure one line of a checkout in a separate process, and return the figure."""
+    """Measure one row of the table for a checkout, in a separate process, and return the figure."""
     place = checkout if LINES[name].measure is first_answer else workload
     words = [sys.executable, "-P", str(Path(__file__).resolve()), str(place), "--measure", name]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
@@ -163,7 +163,7 @@ def measured(name: str, checkout: Path, workload: Path) -> float:
 
 
 def main() -> None:
-    """Measure all lines, and print the table as Markdown."""
+    """Measure all rows, and print the table as Markdown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workload", type=Path)
     parser.add_argument("--against", type=Path, metavar="DIR")

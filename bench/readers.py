@@ -60,7 +60,7 @@ class Node(Struct):
         return found
 
     def ask(self, seconds: int, script: str) -> None:
-        """Run wrk at full load for `seconds`. Record the request rate and the CPU times."""
+        """Run wrk (an HTTP load generator) with a Lua script for `seconds` at full load. Record the request rate and the CPU times."""
         pids = self.pids()
         before, children = sum(map(processor_seconds, pids)), os.times()
         words = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}", "-s", script, f"http://127.0.0.1:{self.start.port}/"]

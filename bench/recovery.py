@@ -1,4 +1,4 @@
-"""The unit of all figures: one recovery of a public key with coincurve, which is the most expensive step of a transaction."""
+"""The unit of the benchmarks: one recovery of a public key with coincurve, which is the most expensive step of a transaction."""
 
 import time
 from hashlib import sha256
@@ -10,7 +10,7 @@ RECOVERIES = 300
 
 
 def recovery_seconds() -> float:
-    """Return the CPU seconds of one key recovery in the best of several rounds. The best round is used, because noise only adds time."""
+    """Return the CPU seconds of one key recovery, in the fastest of several rounds, because noise only adds time."""
     key = PrivateKey(sha256(b"bench").digest())
     digests = [sha256(n.to_bytes(4, "big")).digest() for n in range(RECOVERIES)]
     signed = [(key.sign_recoverable(digest, hasher=None), digest) for digest in digests]

@@ -51,7 +51,9 @@ LINES = 40
 
 
 class Question(Struct, frozen=True):
-    """A request, the number of rows that its reply has in the workload, and the reference's time in key recoveries (0: not measured)."""
+    """A request, and the number of rows in its reply. `reference` is the time of the reply on the reference, in key recoveries (0: not
+    measured).
+    """
 
     what: str
     method: str
@@ -66,7 +68,7 @@ class Question(Struct, frozen=True):
 
 
 def loaded(path: Path, chain: str) -> Chain:
-    """Return a chain with all plugins that has applied a block log, without checks."""
+    """Return a chain with all plugins, to which the blocks of a block log have been applied without checks."""
     state = new_state(load_spec(chain), lambda fresh: enable(fresh, PLUGINS))
     made = Chain(state)
     blocks = BlockFile(path, state.wire)
@@ -120,7 +122,7 @@ def questions(chain: Chain, busy: tuple[int, int] | None = None, longest: tuple[
 
 
 def busy_block(chain: Chain) -> tuple[int, int]:
-    """Return the block whose number of transactions is nearest to 50, and that number. Among equal blocks, the newest is returned."""
+    """Return the block with nearly 50 transactions (the closest number, and the newest such block), and its number of transactions."""
     numbers = range(1, chain.state.props.head_block_number + 1)
     sizes = {number: len(block.transactions) for number in numbers if (block := chain.block_by_number(number)) is not None}
     best = min(reversed(sizes), key=lambda number: abs(sizes[number] - PLENTY_OF_TRANSACTIONS))
@@ -128,7 +130,7 @@ def busy_block(chain: Chain) -> tuple[int, int]:
 
 
 def longest_history(chain: Chain) -> tuple[str, int]:
-    """Return the account with the most history entries. Also return how many of them one query returns, which is at most 10,000."""
+    """Return the account with the most history entries, and the number of entries that one query returns for it (at most 10,000)."""
     histories = ACCOUNT_HISTORY.of(chain.state).accounts
     writers = sorted((row.name for row in chain.state.accounts.by_name), key=lambda name: -len(histories.get(name)[1]))[:WRITERS]
     sizes = {name: len(history(chain.state, name, -1, ENTRIES_MAX)) for name in writers}
@@ -145,7 +147,7 @@ def rows_of(reply: bytes) -> int:
 
 
 def answered(service: Service, body: bytes) -> bytes:
-    """Return the reply to a request that is answered without waiting. If it is an error, exit."""
+    """Return the reply to a request that is answered without waiting. Exit the process if the reply is an error."""
     reply = service.answer(body, LOCAL)
     assert isinstance(reply, bytes)
     if not reply.startswith(b'{"jsonrpc":"2.0","result":'):
@@ -174,14 +176,14 @@ def in_process(service: Service, asked: list[Question], recovery: float, is_comp
 
 
 def figure_note(question: Question, rows: int, is_compared: bool) -> str:
-    """Return the text after a figure: a marker if the reply is incomplete, otherwise the reference's figure."""
+    """Return the text after a figure: a marker if the reply has too few rows, otherwise the reference's time."""
     if rows < question.rows:
         return f"ONLY {rows:,} OF {question.rows:,} ROWS"
     return f"reference {question.reference:5}" if question.reference and is_compared else ""
 
 
 def profiled(service: Service, asked: list[Question], words: str) -> None:
-    """Print a profile of the replies whose names contain `words`."""
+    """Print a profile of the replies to the requests whose names contain `words`."""
     for question in asked:
         if words in question.what:
             profile = cProfile.Profile()

@@ -62,7 +62,7 @@ def say(line: str) -> None:
 
 
 class ScaleChain(BenchChain):
-    """A chain that stores its blocks in a block log. Its posts are made by blocks."""
+    """A chain that stores its blocks in a block log. Its posts are part of its blocks, and not only inserted into the tables."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ def median_of(work: Callable[[int], object], calls: int) -> float:
 
 
 def operations(chain: ScaleChain, accounts: int, posts: int) -> dict[str, float]:
-    """Return the time of a block, and the time of each kind of operation."""
+    """Return the times of a block and of each kind of operation, in seconds."""
     step, first = max(accounts // CALLS, 1), max(posts - accounts, 0)
     state, newest = chain.state, min(posts, accounts)
 
@@ -144,7 +144,7 @@ def operations(chain: ScaleChain, accounts: int, posts: int) -> dict[str, float]
 
 
 def asked_of(chain: Chain) -> Iterator[Question]:
-    """Yield the calls to measure. These are the calls of bench.rpc, followed by the ranked lists."""
+    """Yield the calls to measure: the calls of bench.rpc, then the ranked lists of posts."""
     head = chain.state.props.last_irreversible_block_num
     blocks = ((number, chain.block_by_number(number)) for number in range(head, 0, -1))
     number = next(number for number, block in blocks if block is not None and len(block.transactions) == IN_BLOCK)
@@ -159,7 +159,7 @@ def asked_of(chain: Chain) -> Iterator[Question]:
 
 
 def calls(chain: Chain) -> Iterator[tuple[str, float]]:
-    """Yield the name and seconds of each kind of call. The first call of each kind is a separate entry."""
+    """Yield the name and seconds of each kind of call. The first call of each kind has a separate entry, because it can be slower."""
     service = new_service(chain, Processor(chain), DevChain(chain, ChainClock()), tuple(PLUGINS))
     freeze_loaded_objects()
     collect_in_portions()

@@ -35,14 +35,14 @@ class PostsChain(BenchChain):
     KEYS = 3
 
     def add_content(self, size: int) -> None:
-        """Apply one post of each account, as part of the head block."""
+        """Apply one post of each account, as if the posts were part of the head block."""
         body = "Some words of a post, again and again. " * 20
         for i in range(size):
             self.apply(Comment("", f"topic-{i % 50}", user(i), "post", f"Title {i}", f"{i}: {body}", METADATA))
 
 
 def measure(size: int) -> None:
-    """Print all figures for one size."""
+    """Print all figures for a chain with `size` accounts."""
     chain = PostsChain(size)
     while not chain.irreversible:
         chain.produce()
@@ -61,7 +61,7 @@ def measure(size: int) -> None:
 
 
 async def in_child(chain: Chain, folder: Path) -> None:
-    """Print how long the fork takes, and how long the child process takes to save."""
+    """Print the time of the fork, and the time that the child process takes to save a snapshot."""
     begun = time.perf_counter()
     child = ForkedChild(lambda: save(chain, folder, SystemDisk()))
     await child.wait()

@@ -34,7 +34,7 @@ REQUEST = b"POST / HTTP/1.1\r\nHost: node\r\nConnection: close\r\nContent-Length
 
 
 class Start(Struct, frozen=True):
-    """A started node: its process and port, the wall-clock and CPU seconds until its first reply, and the head block number in it."""
+    """A started node: its process and port, the wall-clock and CPU seconds until its first reply, and the head block in that reply."""
 
     pid: int
     port: int
@@ -51,7 +51,7 @@ def free_port() -> int:
 
 
 def ask(port: int) -> int | None:
-    """Return the number of the head block, or None if the port refuses the connection."""
+    """Return the number of the node's head block, or None if the port refuses the connection."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS_MAX) as connection:
             connection.sendall(REQUEST)

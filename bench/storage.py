@@ -21,7 +21,7 @@ PUSHED = 200  # number of blocks that are pushed one after another, each after t
 
 
 def pushing(folder: Path, blocks: list[SignedBlock], policy: str) -> float:
-    """Return the milliseconds from pushing a block until the reply."""
+    """Return the milliseconds from pushing a block until the reply, with this sync policy of the block log."""
 
     async def main() -> float:
         chain = dev_chain()
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def growing(folder: Path, wire: Wire, blocks: list[SignedBlock], count: int) -> None:
-    """Append `count` blocks without syncs, do one fork switch, and open the log. Measure each."""
+    """Append `count` blocks to a block log without syncs, do one fork switch, and open the log again. Print the time of each."""
     log = BlockLog(folder, wire)
     begin = time.perf_counter()
     for number in range(1, count + 1):

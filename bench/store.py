@@ -30,7 +30,7 @@ class Account(Row):
 
 
 class Accounts(Table[Account]):
-    """The table for which the targets are set. It has one Unique and two Ordered indices."""
+    """The table for which the performance targets are defined. It has one Unique index and two Ordered indices."""
 
     by_name = Unique("name")
     by_proxy = Ordered("proxy", "name")
@@ -47,7 +47,7 @@ class Scores(Table[Score]):
 
 
 class Report:
-    """Prints one line per figure. Creating a report measures the unit, which is the time of a key recovery."""
+    """Prints one line per figure. A new report measures its unit, the time of a key recovery."""
 
     def __init__(self, title: str) -> None:
         self.recovery = recovery_seconds() * 1e6
@@ -87,7 +87,7 @@ def best(call: Callable[[Any], object], arguments: list[Any], reset: Callable[[]
 
 
 def empty_seconds(arguments: list[Any]) -> float:
-    """Return the seconds that the loop in `best` takes without calling anything."""
+    """Return the seconds that the measuring loop takes when it calls nothing."""
     start = time.process_time()
     for _ in arguments:
         pass
@@ -95,7 +95,7 @@ def empty_seconds(arguments: list[Any]) -> float:
 
 
 def with_undo(report: Report, journal: Journal, label: str, call: Callable[[Any], object], arguments: list[Any]) -> None:
-    """Measure a write, and undoing it."""
+    """Measure a write, and then its undo."""
     position = journal.position()
     undone: list[float] = []
 
@@ -148,7 +148,7 @@ def bench_reads(report: Report, accounts: Accounts, random: Random) -> None:
 
 
 def bench_lists(report: Report, journal: Journal, keys: int) -> None:
-    """Measure append lists, of which each row has one."""
+    """Measure append lists with `keys` keys, one for each row."""
     lists: AppendLists[int, int] = AppendLists(journal)
     for key in range(keys):
         lists.append(key, key)
@@ -168,7 +168,7 @@ def bench_journal(report: Report, journal: Journal) -> None:
 
 
 def bench_lazy(report: Report, size: int, random: Random) -> None:
-    """Measure a read of a lazy index after a part of its rows has changed. REBUILD_SHARE is chosen from the result."""
+    """Measure a read of a lazy index after some of its rows have changed. The constant REBUILD_SHARE is chosen from this figure."""
     journal = Journal()
     scores = Scores(journal)
     for _ in range(size):

@@ -46,7 +46,7 @@ def seconds(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def with_pytest(command: str, package: str) -> tuple[float, float]:
-    """Run the suite in the same way as a user's project. Return the seconds of the whole run, and the CPU seconds including the node's."""
+    """Run the suite like a user's project does. Return the seconds of the whole run, and the CPU seconds, including those of the node."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_suite.py").write_text(SUITE, encoding="utf-8")
         Path(folder, "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
@@ -62,7 +62,7 @@ def with_pytest(command: str, package: str) -> tuple[float, float]:
 
 
 def in_process() -> None:
-    """Print the time of the same suite without a node, and the time to start a chain."""
+    """Print the time of the same suite with a `LocalChain` instead of a node, and the time to start such a chain."""
     from node.app.local_chain import LocalChain
 
     starts = [seconds(LocalChain) for _ in range(STARTS)]
@@ -85,7 +85,7 @@ def in_process() -> None:
 
 
 def with_beem(command: str) -> None:
-    """Print the time of the tests when beem signs, or the reason why it isn't measured."""
+    """Print the time of the tests with the client library beem, or the reason why it isn't measured."""
     if not BEEM.exists():
         print("beem: not measured, because it isn't installed. Install it with bin/test clients beem.")
         return
@@ -98,7 +98,7 @@ def with_beem(command: str) -> None:
 
 
 def beem_session(url: str) -> None:
-    """Run the tests with beem, in beem's own environment, and print the time."""
+    """Run the tests that use beem, in a separate environment with beem, and print the time."""
     from tests.clients.beem.session import connect, key
 
     def ask(method: str, params: Any) -> Any:

@@ -64,7 +64,7 @@ Work = Callable[["Node"], Awaitable[Any]]
 
 
 class Node(Struct, eq=False):
-    """One chain, with the parts of a node that the measurements need."""
+    """A chain, with those parts of a node that the measurements need."""
 
     chain: BenchChain
     processor: Processor
@@ -73,7 +73,7 @@ class Node(Struct, eq=False):
     coming: SignedBlock | None = None  # the block to push next
 
     async def ask(self, body: bytes) -> bytes:
-        """Return the reply to a request of a client with local rights."""
+        """Send a request as a client with local rights, and return the reply."""
         reply = await self.service.answer_in_turn(body, LOCAL)
         return reply if isinstance(reply, bytes) else await reply
 
@@ -87,7 +87,7 @@ class Figure(Struct):
 
 
 def request(method: str, params: Any) -> bytes:
-    """Return the body of a call."""
+    """Return the body of a call as JSON."""
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
 
 
@@ -236,7 +236,7 @@ def filled(posts: int) -> Node:
 
 
 async def measured(node: Node, work: Work) -> Figure:
-    """Run a task while another client requests small replies. Return the task's figure."""
+    """Run a task while another client requests small replies. Return the task's CPU times and the size of its reply."""
     loop = EventLoopMonitor()
     figure = Figure(0.0, 0.0)
     async with trio.open_nursery() as nursery:
@@ -283,12 +283,12 @@ def in_a_copy(node: Node, *works: Work) -> list[Figure]:
 
 
 def ask_for(body: bytes) -> Work:
-    """Return a task that answers a request."""
+    """Return a task that answers the request `body`."""
     return lambda node: node.ask(body)
 
 
 def calls(node: Node, words: str) -> bool:
-    """Print a line for each method. Return whether no loop iteration was too long."""
+    """Measure the call of each method, and print a line for each. Return whether no loop iteration was too long."""
     fine = True
     for method, params in CALLS:
         what = f"{method} {json.dumps(params)}"[:100]
@@ -299,7 +299,7 @@ def calls(node: Node, words: str) -> bool:
 
 
 def large_bodies(node: Node, words: str) -> bool:
-    """Print a line for each large body. Return whether no loop iteration was too long."""
+    """Measure the reply to each large body, and print a line for each. Return whether no loop iteration was too long."""
     fine = True
     for what, body in (*bodies(), ("a block of 2 MB", block(node))):
         if words in f"body: {what}":
@@ -308,7 +308,7 @@ def large_bodies(node: Node, words: str) -> bool:
 
 
 def events(node: Node, words: str) -> bool:
-    """Print a line for each event of the node or its dev chain. Return whether no loop iteration was too long."""
+    """Measure each event of the node and its dev chain, and print a line for each. Return whether no loop iteration was too long."""
     fine = True
     for works in event_works():
         if words in f"event: {', '.join(works)}":
@@ -373,13 +373,15 @@ def dev_call(name: str, params: dict[str, Any]) -> Work:
 
 
 def pay_out(node: Node, seconds: int = WEEK) -> None:
-    """Move the time forward and make a block, which does all work that is due by then. After a week, all posts are paid out."""
+    """Advance the time and make a block, which does all work that is due by then. After a week, all posts are paid out."""
     node.devchain.set_next_block_time(node.chain.state.head_time + seconds)
     node.devchain.make_block()
 
 
 def postpone_payouts(node: Node, count: int) -> None:
-    """Postpone all but `count` payouts by a week. Then advance to a minute before those payouts, so that all other due work is done."""
+    """Postpone all but `count` payouts by a week, and advance to a minute before the remaining ones, so that no other work is due with
+    them.
+    """
     state = node.chain.state
     due = state.head_time + WEEK
     for i, row in enumerate(state.comments):
@@ -399,7 +401,7 @@ def transfers(node: Node, size: int = 1) -> SignedTransaction:
 
 
 def fork(node: Node) -> None:
-    """Create two branches from the same block. Push all their blocks except the last one of the longer branch."""
+    """Create two branches from the same block, and push all their blocks except the last block of the longer branch."""
     chain, state = node.chain, node.chain.state
 
     def grow(blocks: int, slot: int) -> list[SignedBlock]:
@@ -423,7 +425,7 @@ def fork(node: Node) -> None:
 
 
 def switch(node: Node) -> None:
-    """Push the missing block, which makes the longer branch the main branch."""
+    """Push the last block of the longer branch, which makes it the main branch."""
     assert node.coming is not None, "fork has made it"
     switched = node.chain.push_block(node.coming, TRUSTED)
     assert switched, "the other branch is longer"
@@ -484,7 +486,7 @@ def show(what: str, figures: list[Figure]) -> bool:
 
 
 def main() -> int:
-    """Build the chain, and run the measurements. Return 1 if a wait is too long."""
+    """Build the chain, and run the measurements. Return 1 if a loop iteration is too long."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("posts", nargs="?", type=int, default=POSTS)
     parser.add_argument("--only", default="", help="measure only works with these words in their names")

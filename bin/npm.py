@@ -40,7 +40,7 @@ def build(folder: Path) -> Path:
 
 
 def main() -> None:
-    """Build the package where the command line says, and print its path."""
+    """Build the package in the folder that the command line names, and print the archive's path."""
     parser = argparse.ArgumentParser(prog="python -m bin.npm", description="Build the npm package.")
     parser.add_argument("--outdir", type=Path, default=ROOT / "dist", metavar="DIR", help="the folder for the archive (default: dist)")
     print(build(parser.parse_args().outdir))

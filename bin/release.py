@@ -26,7 +26,7 @@ def section(changelog: str, name: str) -> str:
 
 
 def problems(tag: str, root: Path, version: str) -> Iterator[str]:
-    """Yield the problems that prevent a release of the checkout `root`. Each text also says how to fix the problem."""
+    """Yield the problems that prevent a release of the checkout `root`. Each text says how to fix the problem."""
     if tag != f"v{version}":
         yield f"the tag is {tag}, but node/version.py has {version}: the tag must be v{version}"
     changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -47,7 +47,7 @@ def git(root: Path, *arguments: str) -> str:
 
 
 def main(arguments: list[str], root: Path = ROOT, version: str = VERSION) -> int:
-    """Print the problems. If there are none, write the notes. Return the exit status, which is 0 if the tag can become a release."""
+    """Print the problems. If there are none, write the release notes. Return the exit status, 0 if the tag can become a release."""
     parser = argparse.ArgumentParser(prog="python3 -m bin.release", description="Check that a tag can become a release.")
     parser.add_argument("tag", help="the tag of the release: v and the version")
     parser.add_argument("--notes", type=Path, metavar="FILE", help="write the section of the changelog here")

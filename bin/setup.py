@@ -36,7 +36,7 @@ class SetupError(Exception):
 
 
 def set_up(profile: str) -> None:
-    """Ensure, under a lock, that .venv contains the packages of a profile. If it contains them already, this only reads two files."""
+    """Under a lock, make sure that .venv contains the packages of a profile. If it does already, only two small files are read."""
     pins = (LOCKS / f"{profile}.txt").read_bytes()
     with locked() as lock:
         if not is_usable():
@@ -49,7 +49,7 @@ def set_up(profile: str) -> None:
 
 
 def install(profile: str, pins: bytes, lock: int) -> None:
-    """Install the packages of a profile. The notes are removed first, so that no wrong note remains if the installation is interrupted."""
+    """Install the packages of a profile. The records of what is installed are removed first, so that none is wrong after an abort."""
     remove_notes()
     say(f"installing {pins.count(b'==') - pins.count(b' == ')} packages into .venv, this once")
     started = time.monotonic()
@@ -83,7 +83,7 @@ def is_installed(profile: str, pins: bytes) -> bool:
 
 
 def record_installation(profile: str) -> None:
-    """Record the checkout to which .venv belongs, and store the lock files that are installed."""
+    """Record the checkout to which .venv belongs, and copy the lock files of the installed profiles."""
     NOTES.mkdir(parents=True, exist_ok=True)
     replace(MADE_FOR, os.fsencode(ROOT) + b"\n")
     for included in (*INCLUDES.get(profile, ("run",)), profile):
@@ -98,7 +98,7 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def remove_notes() -> None:
-    """Remove all notes. The next start then checks everything again."""
+    """Remove all records of what is installed. The next start then checks everything again."""
     shutil.rmtree(NOTES, ignore_errors=True)
 
 

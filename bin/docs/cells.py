@@ -31,7 +31,7 @@ def kind_text(hint: Any) -> str:
 
 
 def default_text(value: Any) -> str:
-    """Return the text for a default. Return "" for a default which means that the value is omitted."""
+    """Return the text for a default value. Return "" if the default means that the value is omitted."""
     if value in (None, (), "") or value is False:
         return ""
     return code("true" if value is True else str(value))

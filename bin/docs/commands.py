@@ -14,7 +14,7 @@ OPERATIONS = "tx"
 
 
 def command_table() -> str:
-    """Return a section for each command, with its description, arguments and options. A command with subcommands lists these instead."""
+    """Return a section for each command, with its description, arguments and options, or with its subcommands if it has any."""
     return "\n\n".join(section(name, app[name]) for name in names(app) if name not in OWN_PAGES)
 
 
@@ -67,5 +67,5 @@ def help_text(argument: Argument) -> str:
 
 
 def synopsis(command: App) -> str:
-    """Return the names of a command's arguments and options as one line, with the optional ones in brackets."""
+    """Return the names of a command's arguments and options as one line. Optional ones are in brackets."""
     return " ".join(names_text(each) if each.required else f"[{names_text(each)}]" for each in arguments(command))

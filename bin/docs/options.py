@@ -26,7 +26,7 @@ class Declared(NamedTuple):
 
 
 def declared(group: str) -> Iterator[Declared]:
-    """Yield the options of a group. If the two commands have different help texts for an option, it is yielded twice."""
+    """Yield the options of a group. If `coind run` and `coind replay` have different help texts for an option, it is yielded twice."""
     run, replay = (options_of(app[command].assemble_argument_collection()) for command in UNNAMED)
     shared = {name for name, each in run.items() if name in replay and help_text(each) == help_text(replay[name])}
     found = [Declared(each, ", ".join(UNNAMED) if name in shared else "run") for name, each in run.items()]
@@ -52,7 +52,7 @@ def bounds(option: Argument) -> str:
 
 
 def all_options(pages: dict[str, str]) -> str:
-    """Return the table of all options. It contains their environment variables, config file keys and pages."""
+    """Return the table of all options, with their environment variables, config file keys and pages."""
     rows = [
         [
             code(each.word),

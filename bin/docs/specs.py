@@ -30,7 +30,7 @@ def spec_table() -> str:
 
 
 def default_of(cls: type[Struct], field: FieldInfo) -> str:
-    """Return the default of a key, or `required`. The key `name` has the name of the file as its default."""
+    """Return the default of a key, or `required` if it has none. The default of the key `name` is the file's name."""
     if cls is SpecTable and field.name == "name":
         return "the file's"
     if field.required:
@@ -40,7 +40,7 @@ def default_of(cls: type[Struct], field: FieldInfo) -> str:
 
 
 def metas(hint: Any) -> list[Meta]:
-    """Return the `Meta` annotations of a type, innermost first. Those of an optional type are included."""
+    """Return the `Meta` annotations of a type, innermost first. For an optional type, include those of the type without None."""
     if get_origin(hint) is Annotated:
         return [*metas(get_args(hint)[0]), *(each for each in hint.__metadata__ if isinstance(each, Meta))]
     return [each for part in get_args(hint) if part is not type(None) for each in metas(part)] if type(None) in get_args(hint) else []

@@ -28,12 +28,12 @@ LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 
 class Builder(BuildHookInterface[Any]):
-    """Writes the files of the wheel to a temporary folder, and passes that to hatchling."""
+    """Writes the files of the wheel to a temporary folder, and passes the folder to hatchling."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Write the files. For an editable install (`pip install --editable`), do nothing."""
+        """Write the files of the wheel. For an editable install (`pip install --editable`), do nothing."""
         if version == "editable":
             return
         self.folder = Path(tempfile.mkdtemp(prefix="coind-wheel-"))
@@ -62,7 +62,7 @@ def lay_out(root: Path, target: Path) -> None:
 
 
 def module_names(root: Path) -> Iterator[str]:
-    """Yield the dotted names of all modules and packages in the folders."""
+    """Yield the dotted names of all modules and packages in the folders that the wheel contains."""
     for name in FOLDERS:
         for path in (root / name).rglob("*.py"):
             inside = path.relative_to(root).with_suffix("")
@@ -86,7 +86,7 @@ def rewritten(source: str, modules: frozenset[str]) -> str:
 
 
 def places(tree: ast.Module, modules: frozenset[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield (line, offset, name) for each module name in a source. Lines count from 1, and offsets are in bytes within the line."""
+    """Yield (line, offset, name) for each module name in a source file. Lines count from 1, and offsets are in bytes within the line."""
     imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and is_ours(node.module or "", modules):
@@ -109,7 +109,7 @@ def check_uses(tree: ast.Module, imported: set[str]) -> None:
 
 
 def is_ours(name: str, modules: frozenset[str]) -> bool:
-    """Whether an import is from these folders. Raises ValueError for a module that doesn't exist."""
+    """Whether an import is from one of the wheel's folders. Raises ValueError for a module in them that doesn't exist."""
     if name.partition(".")[0] not in FOLDERS:
         return False
     if name not in modules:

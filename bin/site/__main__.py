@@ -65,7 +65,7 @@ def build(target: Path, root: Path = ROOT) -> None:
 
 
 def finish(site: Path) -> None:
-    """Make a site that Zensical has built self-contained."""
+    """Complete a site that Zensical has built: make the address of its script relative, and remove 404.html."""
     # The addresses in 404.html start at the root of the host. They would be wrong for a site below another path.
     (site / "404.html").unlink(missing_ok=True)
     for page in site.rglob("*.html"):

@@ -27,7 +27,7 @@ class SiteError(Exception):
 
 
 def stage(root: Path, target: Path) -> None:
-    """Write the sources of the site to a folder: pages, pictures, and a page for each other file that is linked. Raises SiteError."""
+    """Write the sources of the site to a folder: pages, pictures, and a page for each other file that a page links to. Raises SiteError."""
     pages = dict(page_names(root))
     wanted: dict[str, str] = {}
     for source, name in pages.items():
@@ -46,7 +46,7 @@ def stage(root: Path, target: Path) -> None:
 
 
 def page_names(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the path in the repository, and the name on the site, of each page."""
+    """Yield the path in the repository and the name on the site, for each page."""
     for path in sorted((root / "docs").rglob("*.md")):
         yield path.relative_to(root).as_posix(), path.relative_to(root / "docs").as_posix()
     for path in sorted((root / "docs").rglob("*.ipynb")):
@@ -63,7 +63,7 @@ def write(path: Path, text: str) -> None:
 
 
 def with_links(text: str, source: PurePosixPath, name: str, pages: dict[str, str], wanted: dict[str, str], root: Path) -> str:
-    """Return a page in which all links work on the site. Add other files to which it links to `wanted`. Raises SiteError."""
+    """Return a page with links that work on the site. Add the other files to which it links to `wanted`. Raises SiteError."""
     here = PurePosixPath(name).parent
 
     def moved(found: re.Match[str]) -> str:
@@ -143,7 +143,7 @@ def notebook_page(notebook: dict[str, Any]) -> str:
 
 
 def output_text(output: dict[str, Any]) -> str:
-    """Return the output of a cell as Markdown. The output is a picture or text."""
+    """Return the output of a notebook's cell as Markdown. The output is a picture or text."""
     data = output.get("data", {})
     if "image/png" in data:
         return f"![Output of the cell](data:image/png;base64,{''.join(data['image/png']).strip()})"

@@ -1,4 +1,4 @@
-"""Entry point of the command line: both of `python -m coind` and of the installed command `coind`."""
+"""Entry point of the command line, for `python -m coind` and for the installed command `coind`."""
 
 import sys
 

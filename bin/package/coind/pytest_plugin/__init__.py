@@ -23,7 +23,7 @@ SECONDS_MAX = 120  # seconds for the start; the first start of a checkout also s
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options and settings."""
+    """Declare the plugin's command-line options and ini settings."""
     group = parser.getgroup("coind", "coind, a node of a Steem-family blockchain")
     group.addoption("--coind", metavar="COMMAND", help="the command that starts coind")
     group.addoption("--coind-chain", metavar="CHAIN", help=f"the chain that the node runs: a name, or a TOML file ({CHAIN})")

@@ -32,11 +32,11 @@ class Chain(DevApi):
         return Expected(rule, lambda: self._refused_since(before))
 
     def begin_test(self) -> None:
-        """Start a new test. Refusals from now on belong to it."""
+        """Start a new test. Transactions that are refused from now on belong to this test."""
         self._refused_before = self._list_refused()
 
     def refused_in_test(self) -> list[Refused]:
-        """Return the most recent transactions that were refused during this test, newest first. They can be from any client."""
+        """Return the most recent transactions that were refused during this test, newest first. Any client can have sent them."""
         return self._refused_since(self._refused_before)
 
     def _refused_since(self, before: list[Any]) -> list[Refused]:
