@@ -19,7 +19,7 @@ SEED_MAX = 2**31 - 1
 
 
 class Part(Struct, frozen=True):
-    """One part of the attack, with the count of a full run and the unit of that count."""
+    """A part of the attack. `count` is the number of repetitions in a full run, and `of` names what is counted."""
 
     count: int
     of: str

@@ -45,7 +45,7 @@ class Folder(Struct, frozen=True):
 
 @cache
 def folders() -> tuple[Folder, ...]:
-    """Return the folders: cleanly stopped, killed after a sync, and stopped with a snapshot, each on two branches."""
+    """Return data folders for each of two branches: one closed cleanly, one whose node was killed after a sync, and one with a snapshot."""
     found = []
     for is_killed in (False, True):
         for branch in tree().branches[:2]:
@@ -83,12 +83,10 @@ def fill(disk: SimulatedDisk, blocks: Sequence[SignedBlock], *, is_killed: bool 
 
 
 def files_of(disk: SimulatedDisk) -> Files:
-    """Return all files of the folder, by relative path."""
     return {str(path.relative_to(FOLDER)): bytes(node.data) for path, node in disk.nodes.items()}
 
 
 def flip(data: bytes, dice: random.Random) -> bytes:
-    """Flip some bits."""
     changed = bytearray(data)
     for _ in range(dice.choice((1, 1, 1, 2, 8))):
         changed[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
@@ -196,7 +194,7 @@ def start(files: Files, boot_of: SimulatedDisk, *, is_plain: bool) -> tuple[byte
 
 
 def attack(seed: int) -> str:
-    """Damage a folder, start from it, and return the outcome."""
+    """Damage a data folder, start a node from it, and return the outcome."""
     dice = random.Random(seed)
     place = dice.randrange(len(folders()))
     folder, other = folders()[place], folders()[place ^ 1]
@@ -219,7 +217,7 @@ def attack(seed: int) -> str:
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Damage `count` folders with consecutive seeds and return the outcomes. Raises AssertionError with the failing seed."""
+    """Damage `count` folders with consecutive seeds. Return the number of each outcome. Raises AssertionError with the failing seed."""
     counts: Counter[str] = Counter()
     for each in range(seed, seed + count):
         try:

@@ -32,7 +32,9 @@ Lane = Callable[[bytes], bytes]
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Send `count` hostile requests. If nodes have an option for HTTP/2, half of the requests go to a node that enables it."""
+    """Send `count` hostile requests. If the node has an option for HTTP/2, half of them go to a second node that is started with this
+    option.
+    """
     options = [[], [HTTP2_OPTION]] if supported(HTTP2_OPTION) else [[]]
     total: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="coind-hostile-") as place:
@@ -137,7 +139,7 @@ def read(path: Path) -> Any:
 
 
 def is_remote(request: Any) -> bool:
-    """Whether a remote client can send the request."""
+    """Whether a request can be sent by a client on another machine, which has no local rights."""
     return isinstance(request, dict) and not any(group in json.dumps(request) for group in LOCAL_GROUPS)
 
 

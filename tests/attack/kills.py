@@ -43,11 +43,11 @@ SNAPSHOT_OPTION = "--snapshot-every"
 
 
 class Lost(AssertionError):
-    """An acknowledged block or transaction is missing, or the blocks in the log don't form a chain."""
+    """The node has lost a block or transaction that it acknowledged, or the blocks in its log don't form a chain."""
 
 
 class Acknowledged(Struct):
-    """The acknowledgements that clients have received for a folder: the block id at each number, and the block of each transaction."""
+    """What clients have been told about a data folder: the id of the block at each number, and the block of each transaction."""
 
     ids: list[bytes]
     head: int = 0
@@ -70,7 +70,7 @@ def run(count: int, seed: int) -> dict[str, int]:
 
 
 class Worker:
-    """Starts and kills nodes, on one data folder after another."""
+    """Starts and kills nodes. It uses one data folder after another."""
 
     def __init__(self, place: Path, random: Random, kinds: list[str]) -> None:
         self.counts: Counter[str] = Counter()
@@ -116,7 +116,7 @@ class Worker:
         self.known, self.other, self.branch = Acknowledged([]), dev_chain(), []
 
     def _kill_once(self, kind: str) -> None:
-        """Start a node, use it, and kill it."""
+        """Start a node, send it requests, and kill it."""
         if kind == "start":
             node = self._node(kind)
             time.sleep(self._random.uniform(0.05, self._start_seconds * 1.1))
@@ -152,7 +152,7 @@ class Worker:
         self._answers = 0
 
     def _wait_for_answers(self, count: int) -> None:
-        """Wait until clients have received `count` replies, then for a random time."""
+        """Wait until clients have received `count` replies, and then for a random time."""
         latest = time.monotonic() + ANSWERS_SECONDS_MAX
         while self._answers < count and time.monotonic() < latest:
             time.sleep(0.001)
@@ -169,7 +169,7 @@ class Worker:
     # -------------------------------------------------------------- clients' actions
 
     def _make_blocks(self, client: Client, count: int) -> None:
-        """Generate blocks, which the reply acknowledges."""
+        """Make the node generate blocks. Its reply acknowledges them."""
         head = client.health()["head_block_number"]
         reply = client.call("debug_node_api.debug_generate_blocks", {"debug_key": DEV.witness_keys[0], "count": count})
         made = reply["result"]["blocks"]
@@ -234,7 +234,7 @@ class Worker:
         self.branch += [new_block(chain) for _ in range(length - 1 + extra)]
 
     def _forget_popped_transactions(self, chain: Chain) -> None:
-        """Forget the transactions that are not in the branch after the switch."""
+        """Remove the transactions that a branch switch has dropped from the acknowledged ones."""
         first = chain.state.props.head_block_number - FORK_LENGTH_MAX - 2
         there = {
             trx.id
@@ -255,7 +255,7 @@ class Worker:
         return Node(self._place / "output", "--data", self.data, *options)
 
     def _checked_start(self, kind: str) -> Node:
-        """Start a node and check that everything acknowledged exists."""
+        """Start a node, and check that it still has every acknowledged block and transaction."""
         start = time.monotonic()
         node = self._node(kind)
         try:
@@ -326,7 +326,7 @@ def read_log(path: Path, chain: Chain) -> list[SignedBlock]:
 
 
 def follow(chain: Chain, blocks: list[SignedBlock]) -> None:
-    """Advance the competing chain to the log's head."""
+    """Pop blocks of `chain` that are not in `blocks`, the blocks of a log, then push the blocks that it lacks."""
     while chain.state.props.head_block_number and not is_on(chain, blocks):
         chain.pop_block()
     chain.clear_pending()
@@ -336,6 +336,6 @@ def follow(chain: Chain, blocks: list[SignedBlock]) -> None:
 
 
 def is_on(chain: Chain, blocks: list[SignedBlock]) -> bool:
-    """Whether the chain's head is one of the blocks."""
+    """Whether the chain's head is one of these blocks."""
     number = chain.state.props.head_block_number
     return number <= len(blocks) and blocks[number - 1].id == chain.state.props.head_block_id

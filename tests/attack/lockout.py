@@ -67,7 +67,7 @@ def run(count: int, seed: int) -> dict[str, int]:
 
 
 class Watcher:
-    """An ordinary client that requests /health repeatedly, each time over a new connection."""
+    """An ordinary client, which requests /health repeatedly. Each request uses a new connection."""
 
     def __init__(self, node: Node) -> None:
         self.waits: dict[str, list[float]] = {ORDINARY: [], CROWDED: []}
@@ -187,7 +187,7 @@ def attack(port: int, seed: str, only: str = "") -> None:
 
 
 def hold_connections(port: int, random: Random) -> None:
-    """Hold connections of every kind from changing addresses. Reopen those that the node closes."""
+    """Open connections of every kind from changing addresses, and keep them open. Reopen those that the node closes."""
     while True:
         lines = []
         for holder in HOLDING.values():

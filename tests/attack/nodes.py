@@ -60,7 +60,6 @@ class Node:
         raise Gone(f"the node didn't start (status {self.process.poll()}): {self.words()}")
 
     def words(self) -> str:
-        """The end of the node's stderr."""
         return self.errors.read_text("utf-8", "replace")[-2000:]
 
     def kill(self) -> None:
@@ -85,7 +84,7 @@ class Node:
         return int(found[1])
 
     def processor_seconds(self) -> tuple[float, float]:
-        """The seconds that the node ran, and the seconds that it waited for a processor."""
+        """The time that the node's process has used a processor, and the time that it has waited for one, in seconds."""
         ran, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_text("ascii").split()
         return int(ran) / 1e9, int(waited) / 1e9
 
@@ -133,7 +132,7 @@ def running(folder: Path, *arguments: str | Path) -> Iterator[Node]:
 
 
 class Crowd:
-    """Threads that repeat their work until `end`, which raises an unexpected error of any thread."""
+    """Threads that repeat their work until `end` is called. If a thread has failed with an unexpected error, `end` raises it."""
 
     def __init__(self) -> None:
         self.over = threading.Event()

@@ -33,7 +33,7 @@ MOVES_MAX = 30
 
 
 class Tree(Struct, frozen=True):
-    """Branches of one chain, each starting at block 1, and the state digest for each block id."""
+    """Branches of one chain, all starting at block 1. `digests` has the state digest after each block, keyed by block id."""
 
     branches: tuple[tuple[SignedBlock, ...], ...]
     digests: dict[bytes, str]
@@ -104,7 +104,9 @@ class Node:
 
 
 class Story:
-    """Successive runs of one node on the same disk, and the heads that are allowed after a kill and after a power loss, oldest first."""
+    """Successive runs of one node on the same disk. The two lists contain the head blocks that are allowed after a kill and after a power
+    loss, oldest first.
+    """
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
@@ -134,7 +136,7 @@ class Story:
         self.start().folder.close()
 
     def start(self) -> Node:
-        """Start a node and check the guarantees of its predecessor."""
+        """Start a node, and check that its head is one of those allowed after the end of the previous run."""
         node = Node(self.disk)
         assert node.head in self.after_kill, f"block {node.chain.state.props.head_block_number} is not an allowed head"
         assert state_digest(node.chain.state) == tree().digests[node.head]
@@ -142,7 +144,7 @@ class Story:
         self.after_kill, self.after_power = [node.head], [node.head]
 
         def begin(move: HeadChange) -> None:
-            """Record the heads that are allowed while a change is being written. A switch is atomic; a sequence of blocks is not."""
+            """Record the heads that are allowed while a change is being written. A fork switch is atomic; a sequence of blocks is not."""
             ids = [node.head] if move.popped else [block.id for block in move.applied]
             self.after_kill += ids
             self.after_power += ids
@@ -168,7 +170,7 @@ class Story:
             self.counts["losses of power"] += 1
 
     def live(self, node: Node) -> None:
-        """Push blocks of branches, with occasional syncs and clean stops, until the disk fails."""
+        """Push blocks of different branches, with occasional syncs and graceful shutdowns, until the disk fails."""
         branch = self.dice.choice(tree().branches)
         for _ in range(MOVES_MAX):
             if self.dice.random() < 0.15:
@@ -183,7 +185,9 @@ class Story:
                 return
 
     def sync(self, node: Node, branch: tuple[SignedBlock, ...]) -> None:
-        """Sync as the node does. Its loop may push a block during the sync, so only the blocks from before the sync are guaranteed."""
+        """Sync the log as a node does. The node can push a block during the sync, so only the blocks pushed before are guaranteed to
+        survive.
+        """
         if self.dice.random() < 0.2:
 
             def push_meanwhile() -> None:
@@ -198,7 +202,9 @@ class Story:
         self.counts["syncs"] += 1
 
     def push(self, node: Node, branch: tuple[SignedBlock, ...], *, may_switch: bool = True) -> None:
-        """Push the next block of a branch, or pop one. During a sync `may_switch` is False, since a switch would then wait forever."""
+        """Push the next block of a branch, or pop one. During a sync `may_switch` is False, because a fork switch would wait for the sync
+        to end.
+        """
         fresh = next((block for block in branch if block.id not in node.known), None)
         if may_switch and node.chain.state.props.head_block_number > 1 and self.dice.random() < 0.05:
             node.chain.pop_block()
@@ -207,7 +213,7 @@ class Story:
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Run `count` stories with consecutive seeds and return counts of events. Raises AssertionError with the failing seed."""
+    """Run `count` stories with consecutive seeds. Return the number of each event. Raises AssertionError with the failing seed."""
     counts: Counter[str] = Counter()
     for each in range(seed, seed + count):
         story = Story(each)

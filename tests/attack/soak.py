@@ -38,8 +38,6 @@ LOOK_SECONDS = 0.05
 
 
 class Sample(Struct, frozen=True):
-    """A sample of the node's resources."""
-
     seconds: float
     memory_kb: int
     descriptors: int

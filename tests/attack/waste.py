@@ -66,7 +66,9 @@ def run(count: int, seed: int) -> dict[str, int]:
 
 
 def prepare(node: Node) -> None:
-    """Make alice vote for 30 witnesses, and create the orders. Return once all of this is in blocks."""
+    """Make alice vote for 30 witnesses, and create the orders that the attacks need. Return once the transactions for this are in
+    blocks.
+    """
     client = Client(node)
     keys = client.call("dev_api.list_keys", {})["result"]
     public = {each["name"]: each["keys"].get("active", {}).get("public", "") for each in keys}
@@ -155,7 +157,7 @@ WAYS = (*REFUSED, ACCEPTED, BATCHES, BODIES)
 
 
 def refused_body(client: Client, name: str) -> bytes:
-    """Return the body of a refused attack."""
+    """Return the request body of an attack in REFUSED, whose requests the node refuses."""
     given = REFUSED[name][0]()
     if isinstance(given, list) and name != "integers":
         given = request("condenser_api.broadcast_transaction", [signed(client, given, "alice")])
@@ -171,7 +173,6 @@ def accepted(client: Client, account: str) -> Iterator[bytes]:
 
 
 def signed(client: Client, operations: list[Json], name: str) -> Json:
-    """Return a signed transaction of these operations."""
     head = client.call("condenser_api.get_dynamic_global_properties", [])["result"]
     wire = Wire(DEV)
     shown = {
@@ -189,7 +190,7 @@ def signed(client: Client, operations: list[Json], name: str) -> Json:
 
 
 class Seen:
-    """Measurements of an ordinary client."""
+    """What an ordinary client measures during an attack."""
 
     def __init__(self) -> None:
         self.health: list[float] = []

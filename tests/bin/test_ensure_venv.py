@@ -117,7 +117,7 @@ def test_a_moved_checkout_is_set_up_again(checkout: Path, tmp_path: Path) -> Non
 
 
 def locked(profile: str) -> dict[str, str]:
-    """Return the locked version of each package of a profile by canonical name."""
+    """Return the locked version of each package of a profile, keyed by the package's canonical name."""
     lines = (LOCKS / f"{profile}.txt").read_text("utf-8").splitlines()
     found = [Requirement(line.removesuffix(" \\")) for line in lines if line[:1].isalpha()]
     return {canonicalize_name(each.name): str(each.specifier).removeprefix("==") for each in found}
@@ -185,7 +185,7 @@ def installed() -> set[str]:
 
 @cache
 def foreign() -> set[tuple[str, str]]:
-    """Return the imported third-party packages, each with the importing file."""
+    """Return the third-party packages that our code imports, each with the file that imports it."""
     own = {*sys.stdlib_module_names, *FOLDERS, *OWN}
     return {(source.path, top) for source in sources() for _, name in imports(source) if (top := name.partition(".")[0]) not in own}
 

@@ -1,4 +1,4 @@
-"""The checks of a release tag, on repositories with two files."""
+"""The checks of a release's tag, tested on small repositories."""
 
 import subprocess
 from pathlib import Path

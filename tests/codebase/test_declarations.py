@@ -20,7 +20,6 @@ from tests.helpers.golden import fails
 
 
 def names(text: str) -> frozenset[str]:
-    """Return the words of a text."""
     return frozenset(text.split())
 
 

@@ -30,7 +30,7 @@ def test_tests_are_in_the_folder_of_their_subject() -> None:
 
 
 def test_modules_that_package_docstrings_list_exist() -> None:
-    """A list in a package's docstring has a line `name  description` per module."""
+    """If a package's docstring lists modules, in lines of the form `name description`, then these modules exist."""
     wrong = []
     for package in (found for found in sources("bin", "node", "rpc", "state") if found.path.endswith("/__init__.py")):
         listed = set(re.findall(r"^(\w+)  +\S", ast.get_docstring(package.tree) or "", re.MULTILINE))

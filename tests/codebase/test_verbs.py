@@ -1,4 +1,4 @@
-"""Each method of dev_api has a `coind dev` command and a method in the test suites' chain classes, of Python and of JavaScript."""
+"""Each method of dev_api has a `coind dev` command, and a method in the chain classes for test suites in Python and in JavaScript."""
 
 import re
 

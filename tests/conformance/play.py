@@ -182,7 +182,7 @@ def kind_of(error: dict[str, Any]) -> tuple[int, str] | None:
 
 
 class Play:
-    """One run through a case: the counts of its events, and the differences found."""
+    """A run through a case. It counts the events, and collects the differences from the recording."""
 
     def __init__(self, folder: Path, prefixes: tuple[str, ...], report: TextIO | None = None) -> None:
         self.player = Player(folder)

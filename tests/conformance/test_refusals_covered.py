@@ -48,7 +48,7 @@ def recorded() -> tuple[str, ...]:
 
 
 def error_texts(name: str, kind: str) -> Iterator[str]:
-    """Yield the error texts of one kind of events in a case."""
+    """Return the error texts of the events of one kind in a case."""
     for event in read_json_lines(CASES / name / f"{kind}.jsonl.gz"):
         error: Any = event.get("error")
         if error:

@@ -126,7 +126,7 @@ async def measured_again(world: World, paths: list[str], shown: int, most: float
 
 
 def show(search: Search[Recipe] | Search[Call], begun: float) -> bool:
-    """Print the most expensive input of each kind. Return whether no input took too long."""
+    """Print the most expensive input of each kind. Return True if every input stayed within the time limit."""
     kinds: Any = search
     dearest: list[Found[Any]] = sorted((of_kind[0] for of_kind in kinds.best.values()), key=lambda found: -found.cost.longest)
     for found in dearest:
@@ -141,7 +141,7 @@ def show(search: Search[Recipe] | Search[Call], begun: float) -> bool:
 
 
 async def run(world: World, arguments: argparse.Namespace) -> bool:
-    """Run the requested searches. Return whether no input took too long."""
+    """Run the requested searches. Return True if every input stayed within the time limit."""
     begun, fine = time.monotonic(), True
     given = (arguments.seed, arguments.minutes * 60, arguments.only, arguments.to, arguments.most)
     async with served(world):

@@ -1,4 +1,4 @@
-"""Expensive blocks: with many due rows of each kind, or filled with up to 2 MB of transactions of each kind."""
+"""Blocks that are expensive to apply: many rows of one kind are due in them, or they contain up to 2 MB of transactions of one kind."""
 
 import time
 from collections.abc import Callable
@@ -35,7 +35,7 @@ PARTS_SIZE = (130_000, 60_000, 20_000, 5_000, 1_000)  # sizes of the transaction
 
 
 def due(world: World) -> int:
-    """Return the time at which rows fall due: that of the next block."""
+    """Return the time of the next block, at which the prepared rows become due."""
     return world.state.head_time + 3
 
 
@@ -144,7 +144,7 @@ DUE: dict[str, Callable[[World], None]] = {
 
 
 async def search_blocks(world: World, only: str, most: float = TOO_LONG) -> bool:
-    """Measure each kind of block. Return whether none took too long."""
+    """Measure each kind of block. Return True if all stayed within the time limit."""
     moment = world.chain.savepoint()
     found: list[Found[None]] = []
     begun = time.monotonic()

@@ -47,8 +47,6 @@ BODY_MAX = 3_900_000
 
 
 class Call(Struct, frozen=True):
-    """A method and its named arguments."""
-
     method: str
     given: dict[str, Any]
 
@@ -59,7 +57,7 @@ class Call(Struct, frozen=True):
 
 
 class Calls:
-    """Random arguments for public methods."""
+    """Generates random arguments for the public methods."""
 
     def __init__(self, world: World, draw: Random) -> None:
         self.world, self.draw = world, draw

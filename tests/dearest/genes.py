@@ -1,4 +1,4 @@
-"""Field values of operations that vary between the operations of a transaction."""
+"""Genes: each gives the values that a field has in the successive operations of a transaction."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ Given = dict[str, Gene]
 
 
 class Counting(Struct, frozen=True):
-    """A counter, used as the only value of a gene: a number that increases, or a text with an increasing suffix."""
+    """A counter, used as the only value of a gene: a number that increases, or a text whose suffix increases."""
 
     begin: Any
 
@@ -21,7 +21,7 @@ class Counting(Struct, frozen=True):
 
 
 class Part(Struct, frozen=True):
-    """An operation class with the genes of its fields."""
+    """An operation class, and the gene of each of its fields."""
 
     cls: type[Operation]
     genes: Given

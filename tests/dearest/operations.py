@@ -85,7 +85,7 @@ class Recipe(Struct, frozen=True):
 
 
 class Values:
-    """Random field values, including extreme ones."""
+    """Generates random field values, including extreme ones."""
 
     def __init__(self, world: World, draw: Random) -> None:
         self.world, self.draw = world, draw
@@ -244,7 +244,7 @@ def first_recipes(values: Values, cls: type[Operation]) -> list[Recipe]:
 
 
 def fits(recipe: Recipe, world: World) -> bytes | None:
-    """Return the body of a recipe, or None if its values can't be encoded."""
+    """Return the body of a recipe's broadcast request, or None if its values can't be encoded."""
     try:
         return recipe.body(world)
     except (ChainError, ValueError, OverflowError, KeyError, AttributeError, TypeError):

@@ -45,7 +45,6 @@ def with_(**fields: Any) -> dict[str, Gene]:
 
 @cache
 def samples(world: World) -> Samples:
-    """Return the samples of each operation."""
     return content(world) | market(world) | governance(world) | payments(world) | accounts(world)
 
 

@@ -21,7 +21,7 @@ Genome = TypeVar("Genome")
 
 
 class Found(Struct, Generic[Genome], order=False):
-    """A measured input; `worth` is the value that the search maximizes."""
+    """A measured input. `worth` is the value that the search maximizes."""
 
     kind: str
     genome: Genome

@@ -72,7 +72,7 @@ FULL, SMALL = Sizes(), Sizes(users=50, posts=20, orders=20, deep=5, proposals=5,
 
 
 class World:
-    """The chain, the node's components around it, and the names of its rows."""
+    """A chain, the components of a node that use it, and the names of the accounts, posts and other rows that it contains."""
 
     def __init__(self, sizes: Sizes = FULL) -> None:
         spec = load_spec("testnet")
@@ -123,7 +123,7 @@ class World:
             apply_transaction(self.state, trx, UNSIGNED)
 
     def fresh(self) -> None:
-        """Clear the pending transactions and reset the limits of clients and explanations."""
+        """Drop the pending transactions, and reset the limits on clients and on explanations."""
         self.chain.clear_pending()
         self.processor.allowances._buckets.clear()
         self.explainer._shared_budget = SharedBudget()

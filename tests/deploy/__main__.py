@@ -23,7 +23,7 @@ EXPOSURE_MAX = 20
 
 
 class Check(NamedTuple):
-    """A check: its name, the program that runs it, the source of that program, and its arguments."""
+    """A check: its name, the program that runs it, the package that provides this program, and its arguments."""
 
     name: str
     program: str

@@ -26,7 +26,7 @@ SERVES = re.compile(r"(?:[A-Z_]+=\S+ )*coind (run|replay .*--serve)\b[^&|>]*$")
 
 @dataclass
 class Block:
-    """A fenced block with its line and its expected output (None if the page has none)."""
+    """A fenced block of a page. `seen` is the output that the page shows for it, or None."""
 
     page: str
     line: int
@@ -58,7 +58,7 @@ class Stop:
 
 @dataclass
 class Line:
-    """A command with its continuation lines and its expected output (None if the page has none)."""
+    """A command, including its continuation lines. `seen` is the output that the page shows for it, or None."""
 
     text: str
     seen: str | None = None

@@ -1,4 +1,4 @@
-"""docs/anvil.md: the methods, options and commands it names exist."""
+"""The methods, options and commands that docs/anvil.md names exist."""
 
 import re
 from collections.abc import Callable

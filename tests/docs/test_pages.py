@@ -56,6 +56,6 @@ def test_links_have_targets(page: str) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page's headings as browsers use them."""
+    """Return the anchors of a page's headings, which are derived from their texts in the same way as on GitHub."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE) if page.exists() else []
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}

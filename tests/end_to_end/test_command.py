@@ -111,7 +111,7 @@ class Running:
 
 
 def later_head(running: Running, number: int) -> int:
-    """Wait for a block after `number` and return the head's number."""
+    """Wait for a block whose number is greater than `number`, and return the number of the head block."""
     end = time.monotonic() + START_SECONDS_MAX
     while (head := running.head()[0]) <= number:
         assert time.monotonic() < end, "no block is made"

@@ -32,7 +32,7 @@ def last_line(errors: str) -> str:
 
 
 def generated(running: Running, count: int) -> bool:
-    """Make blocks immediately. Return whether the node confirmed it."""
+    """Request blocks. Return whether the node has confirmed that it made them."""
     answer = running.call("debug_node_api.debug_generate_blocks", {"debug_key": DEV.witness_keys[0], "count": count})
     return "result" in answer
 
@@ -154,7 +154,7 @@ def is_listened_to(pid: int, number: signal.Signals) -> bool:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait until the condition is true; until then it can also raise OSError."""
+    """Wait until a condition is true. An OSError that `holds` raises counts as false."""
     end = time.monotonic() + 30
     while True:
         try:

@@ -24,7 +24,7 @@ HEALTH_SECONDS_MAX = 30.0  # on a busy machine
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
-    """A node with some blocks, which makes more only on request."""
+    """A running node with some blocks. It makes further blocks only on request."""
     with node("--no-produce") as started:
         started.generate(30)
         yield started

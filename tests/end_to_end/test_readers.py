@@ -58,7 +58,7 @@ class Client:
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
-    """A node with two readers that makes blocks only on request."""
+    """A running node with two reader processes. It makes blocks only on request."""
     with node("--readers", "2", "--blocks", "manual", by=command) as started:
         yield started
 
@@ -75,7 +75,7 @@ def clients(running: Running) -> list[Client]:
 
 
 def health(running: Running) -> list[dict[str, Any]]:
-    """Return the readers in /health."""
+    """Return the part of /health that describes the readers."""
     found: list[dict[str, Any]] = running.health()[1]["readers"]
     return found
 
@@ -258,7 +258,7 @@ async def test_readers_answer_while_the_owner_is_stopped(running: Running, clien
 
 
 def handed(running: Running) -> int:
-    """Return the number of connections handed to readers."""
+    """Return the number of connections that the node has handed off to readers."""
     return sum(reader["connections_handed_on"] for reader in health(running))
 
 

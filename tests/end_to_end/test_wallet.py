@@ -22,7 +22,7 @@ PUBLIC = {role: public_key_text(public_key(derive_secret("erin", role, "dev")), 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
-    """A node that produces blocks."""
+    """A running node that produces blocks, shared by the tests of this module."""
     with node("--produce") as started:
         yield started
 
@@ -35,7 +35,6 @@ def run(running: Running, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 
 
 def good(done: CommandResult) -> CommandResult:
-    """Assert that the command succeeded and return its result."""
     assert (done.status, done.err) == (0, ""), done
     return done
 
@@ -240,7 +239,7 @@ def test_mistakes_are_refused_before_sending(run: Command) -> None:
 
 @pytest.fixture(scope="module")
 def lived(running: Running) -> Running:
-    """The node with some data: a post with a vote and a reply, orders, a proposal."""
+    """The running node, whose chain has some data: a post with a vote and a reply, orders, and a proposal."""
     environ = environment() | {"COIND_URL": running.url}
 
     def tx(*words: str) -> None:

@@ -17,14 +17,14 @@ LEFT = "net::ERR_ABORTED"
 
 
 class Faults(Exception):
-    """The faults of a page, one per element of `lines`."""
+    """Errors of a page. `lines` contains one text for each."""
 
     def __init__(self, lines: list[str]) -> None:
         super().__init__("; ".join(lines))
 
 
 class View:
-    """A page of the explorer of a node, with the recorded faults."""
+    """A page of a node's explorer. The view records the errors that occur on the page."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page, self.url = page, url
@@ -60,7 +60,7 @@ class View:
         self.settle()
 
     def settle(self) -> None:
-        """Wait until nothing is loading."""
+        """Wait until the page is rendered and no longer shows "Loading…"."""
         self.page.wait_for_selector("main h1, main [role=alert]")
         for place in self.page.get_by_text("Loading…", exact=True).all():
             place.wait_for(state="detached")
@@ -80,7 +80,7 @@ class View:
         return found
 
     def audit(self) -> list[str]:
-        """Return the serious findings of axe-core."""
+        """Return the accessibility problems that axe-core rates as serious."""
         found = Axe().run(self.page).response["violations"]
         return [f"{one['id']}: {one['help']} ({one['nodes'][0]['html'][:120]})" for one in found if one["impact"] in GRAVE]
 
@@ -89,7 +89,7 @@ class View:
         self.page.screenshot(path=place, full_page=True)
 
     def demand(self, *more: str) -> None:
-        """Raise Faults with the recorded faults and `more`, if there are any."""
+        """Raise Faults if errors were recorded or `more` contains any."""
         lines, self.faults = [*self.faults, *more], []
         if lines:
             raise Faults(lines)

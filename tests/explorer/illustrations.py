@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def make_day(node: Node) -> int:
-    """Make a chain with a day of activity. Return the number of the block that the picture of a block page shows."""
+    """Make a chain with a day of activity. Return the number of the block for the picture of the block page."""
     make(node, has_attacks=False)
     missing = datetime.now(UTC).replace(tzinfo=None) - datetime.fromisoformat(node.call("dev_api.get_info")["time"])
     node.advance(max(0, int(missing.total_seconds()) - HOUR // 60))

@@ -71,7 +71,7 @@ class Session:
 
 
 def prepare(node: Node, other: Node, browser: Browser) -> None:
-    """Make the chain. Near its beginning the node switches to the branch of `other`, while a page is open."""
+    """Fill the chain of `node` with data. Near the beginning, `node` switches to the branch of `other` while a page is open."""
     with viewing(browser, node.url) as view:
         node.mine(2)
         view.open("/")

@@ -30,7 +30,7 @@ Op = list[Any]
 
 
 class Refused(Exception):
-    """An error reply of the node, in `error`."""
+    """An error reply of the node. `error` is the reply's error object."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
@@ -85,17 +85,14 @@ def post(author: str, permlink: str, title: str, body: str, *, parent: tuple[str
 
 
 def vote(voter: str, author: str, permlink: str, weight: int = 10000) -> Op:
-    """Return the operation of a vote."""
     return ["vote", {"voter": voter, "author": author, "permlink": permlink, "weight": weight}]
 
 
 def pay(from_: str, to: str, amount: str, memo: str = "") -> Op:
-    """Return the operation of a transfer."""
     return ["transfer", {"from": from_, "to": to, "amount": amount, "memo": memo}]
 
 
 def custom(account: str, name: str, content: Any) -> Op:
-    """Return a custom operation of an application."""
     return ["custom_json", {"required_auths": [], "required_posting_auths": [account], "id": name, "json": json.dumps(content)}]
 
 
@@ -146,7 +143,6 @@ def make_money(node: Node) -> None:
 
 
 def escrow(node: Node, number: int) -> Op:
-    """Return the operation of an escrow from alice to bob with the agent judy."""
     parties = {"from": "alice", "to": "bob", "agent": "judy", "escrow_id": number}
     money = {"sbd_amount": "1.000 SBD", "coin_amount": "3.000 COIN", "fee": "0.100 COIN"}
     times = {"ratification_deadline": node.time_after(2 * DAY), "escrow_expiration": node.time_after(9 * DAY)}
@@ -202,7 +198,7 @@ def order(node: Node, owner: str, number: int, offered: str, wanted: str) -> Op:
 
 
 def make_witnesses(node: Node) -> None:
-    """Make witnesses without keys, which produce no blocks, votes for them, a proxy, and price feeds."""
+    """Make witnesses that have no keys, and so produce no blocks. Also make votes for them, a proxy, and price feeds."""
     key = node.call("condenser_api.get_accounts", [["alice"]])[0]["memo_key"]
     props = {"account_creation_fee": "0.100 COIN", "maximum_block_size": 65536, "sbd_interest_rate": 0}
     for name in ("erin", "frank"):
@@ -222,7 +218,7 @@ def make_witnesses(node: Node) -> None:
 
 
 def make_proposals(node: Node) -> None:
-    """Make two proposals with votes, which refer to a post by bob."""
+    """Make two proposals and votes for them. Each proposal refers to a post by bob."""
     node.send(post("bob", "proposal", "A proposal", "Pay me."))
     node.mine()
     treasury = node.call("database_api.get_config")["COIN_TREASURY_ACCOUNT"]
@@ -287,7 +283,7 @@ def make_token(node: Node) -> None:
 
 
 def make_unpaid(node: Node) -> None:
-    """Make a pending post with votes, which comes first in the lists, since the other posts have been paid."""
+    """Make a post with votes that has not been paid. It comes first in the lists, since the other posts have been paid."""
     node.advance(POST_SECONDS)
     node.send(post("bob", "unpaid", "What I did today", "Not *much*.", metadata={"tags": ["life"]}))
     node.mine()

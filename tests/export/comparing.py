@@ -50,7 +50,6 @@ def wanted_of(source: Path, to: Path, **changes: Any) -> ExportOptions:
 
 
 def exported(wanted: ExportOptions) -> Export:
-    """Run an export until it ends."""
     export = Export(wanted)
     assert trio.run(export.run)
     return export
@@ -282,5 +281,5 @@ def compare_counts(reader: Reader, chain: Chain) -> None:
 
 
 def is_different(name: str) -> bool:
-    """Whether a plugin's table depends on the other enabled plugins."""
+    """Whether the contents of a plugin's table depend on which other plugins are enabled."""
     return name.startswith("communities_") or name == "follow_reputations"

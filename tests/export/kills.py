@@ -18,7 +18,7 @@ POLL_SECONDS = 0.005
 
 
 class Kills(Struct):
-    """Counts: killed processes, completed exports, and ranges of blocks that existed at the kills."""
+    """The number of killed processes, of completed exports, and of block ranges that were already exported at the kills."""
 
     kills: int = 0
     ends: int = 0
@@ -53,7 +53,7 @@ def start(wanted: ExportOptions) -> int:
 
 
 def kill_exports(source: Path, folder: Path, count: int, seed: int) -> Kills:
-    """Export a file until `count` processes were killed. Compare each completed export with an undisturbed one."""
+    """Export a file repeatedly until `count` processes were killed. Compare each completed export with one that was never interrupted."""
     chance, done = random.Random(seed), Kills()
     whole, torn = folder / "end_to_end", folder / "torn"
     # This process starts no Arrow threads, since they would be missing in its forks.

@@ -1,4 +1,4 @@
-"""All targets by name. It imports no target, so that each parser is loaded when its target is built."""
+"""All fuzzing targets, keyed by name. This module imports none of them, so that a parser is loaded only when its target is built."""
 
 from tests.fuzz.target import Target
 

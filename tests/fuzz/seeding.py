@@ -90,7 +90,7 @@ def recorded(wire: Wire) -> tuple[list[Any], list[Any]]:
 
 
 def requests() -> Iterator[bytes]:
-    """Yield a small recorded query of each method. Every third is in the `call` form."""
+    """Yield a small recorded query of each method. Every third one uses the JSON-RPC method `call`."""
     seen: set[str] = set()
     for case in case_names():
         for event in lines(CASES / case / "queries.jsonl"):
@@ -126,7 +126,7 @@ def block_files() -> Iterator[bytes]:
 
 
 def block_logs() -> Iterator[bytes]:
-    """Yield logs with an index: valid, missing, torn, and of another log."""
+    """Yield block logs with an index that is valid, missing, torn, or that of another log."""
     for count, indexed, cut in ((1, 1, 0), (4, 4, 0), (3, 0, 0), (4, 3, 5), (2, 4, 0)):
         data = log_bytes(count)
         index = b"".join(OFFSET.pack(start) for start, _ in frames(log_bytes(indexed))) if indexed else b""

@@ -45,7 +45,7 @@ class Target(Struct, frozen=True):
 
 
 class TooSlow(Exception):
-    """One input took longer than INPUT_SECONDS_MAX."""
+    """Raised for an input that takes longer than INPUT_SECONDS_MAX."""
 
 
 class Keeper:
@@ -89,7 +89,7 @@ class Keeper:
 
 
 def kind_of(error: BaseException) -> str:
-    """Return the key by which failures count as equal: the exception class and the line of our code that raised it."""
+    """Return the key that equal failures share: the exception class, and the line of our code that raised the exception."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "site-packages" not in frame.filename]

@@ -25,7 +25,7 @@ OWN_MUTATIONS = 0.5
 
 
 def main(name: str, folder: str, runs: str, seconds: str, seed: str) -> None:
-    """Fuzz; this function never returns."""
+    """Fuzz a target. This function never returns."""
     target = TARGETS[name]
     with atheris.instrument_imports(include=list(target.modules)):
         keep = Keeper(target, target.make())
@@ -67,7 +67,7 @@ def decoded(data: bytes) -> Any:
 
 
 def instrument_generated() -> None:
-    """Instrument the functions that the codec generated while it processed the seeds, so that their coverage also guides the search."""
+    """Instrument the functions that the codec generated while it processed the seeds, so that the search also covers their branches."""
     for found in gc.get_objects():
         if isinstance(found, FunctionType) and found.__code__.co_filename.startswith("<codec "):
             atheris.instrument_func(found)

@@ -1,4 +1,4 @@
-"""Queues automated actions. No operation of this version queues one, so only the tests of the queues do. Source: operations.md §16."""
+"""Queues automated actions, for tests of the queues. No operation of this version queues such an action. Source: operations.md §16."""
 
 from state.operations.checks import require_account_name
 from state.protocol.errors import require
@@ -22,7 +22,7 @@ def push_optional_action(state: State, action: ExampleOptionalAction, execution_
 
 
 def push(state: State, queue: Table[PendingAction], action: Action, execution_time: int, kind: str) -> None:
-    """Shared implementation of the two functions above."""
+    """Queue an action of the given kind. Used by the two functions above."""
     require(
         execution_time >= state.head_time,
         f"Cannot push {kind} action to execute in the past. head_block_time: ${{h}} execution_time: ${{e}}",

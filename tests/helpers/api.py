@@ -80,7 +80,7 @@ class StubProcessor:
             raise PushFailed(error) from error
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller) -> Inclusion:
-        """Push the transaction, then return its id with the prepared `inclusion`."""
+        """Push the transaction. Return its id, and the rest of `inclusion`, which the test has prepared."""
         await self.push_transaction(trx, caller)
         return Inclusion(trx.id, self.inclusion.block_num, self.inclusion.trx_num, self.inclusion.expired)
 
@@ -161,7 +161,7 @@ class ApiChain:
     # -------------------------------------------------------------- data on the chain
 
     def start(self, blocks: int = 2) -> None:
-        """Make the first blocks, the very first late enough for all hardforks to apply."""
+        """Make the first blocks. The time of the very first is late enough that all hardforks apply."""
         self.call("debug_node_api.debug_generate_blocks", debug_key=INIT_WIF, count=1, miss_blocks=(NOW - self.state.head_time) // 3)
         self.generate(blocks - 1)
 

@@ -267,7 +267,7 @@ HOLDING: dict[str, Holder] = {
 
 
 def hold(holder: Holder, target: Target, count: int) -> list[socket.socket]:
-    """Open `count` connections of this kind and return those that the node accepted. Close them to end the attack."""
+    """Open `count` connections with `holder`, and return those that the node accepted. The caller ends the attack by closing them."""
     lines = []
     for _ in range(count):
         with contextlib.suppress(OSError):
@@ -279,7 +279,9 @@ def hold(holder: Holder, target: Target, count: int) -> list[socket.socket]:
 
 
 def _again(target: Target, stop: Event, start: bytes, piece: bytes) -> int:
-    """Send `piece` in a loop, reconnecting with `start` whenever the connection ends. Return the number of connections."""
+    """Send `piece` in a loop. Whenever the connection ends, open another one and send `start` first. Return the number of connections
+    opened.
+    """
     connections = 0
     while not stop.is_set():
         connections += 1

@@ -1,4 +1,6 @@
-"""An in-process broker with the subset of NATS and JetStream that relays and readers need, and a node for them, both in asyncio."""
+"""A broker in the test's process, with the subset of NATS and JetStream that relays and readers need, and a node for them. Both use
+asyncio.
+"""
 
 import asyncio
 import json

@@ -123,7 +123,7 @@ def transaction(chain: Chain, *operations: Operation) -> SignedTransaction:
 
 
 def push(chain: Chain, *operations: Operation) -> None:
-    """Push a transaction with these operations, to which soft rules apply."""
+    """Push a transaction with these operations. Soft rules apply to it."""
     chain.push_transaction(transaction(chain, *operations), UNSIGNED)
 
 
@@ -139,7 +139,9 @@ def apply(chain: Chain, *operations: Operation) -> None:
 
 
 def refused(chain: Chain, *operations: Operation, by: Callable[..., None] = apply) -> str:
-    """Return the text with which operations are refused, in a block or (`by=push`) when they are pushed. The state must be unchanged."""
+    """Assert that operations are refused and leave the state unchanged. They are applied as part of a block, or pushed with `by=push`.
+    Return the text of the refusal.
+    """
     before = state_digest(chain.state)
     try:
         by(chain, *operations)
@@ -152,7 +154,7 @@ def refused(chain: Chain, *operations: Operation, by: Callable[..., None] = appl
 
 
 def refused_step(state: State, step: Callable[[], object]) -> str:
-    """Return the text with which a step of a block or an effect is refused. Undo must restore the state."""
+    """Assert that a function is refused and that undoing its changes restores the state. Return the text of the refusal."""
     position, before = state.journal.position(), state_digest(state)
     try:
         step()

@@ -18,7 +18,7 @@ FAKES: dict[str, Method] = {}
 
 
 def fake_wire(brand: str = "steem") -> Wire:
-    """The wire format of the chain that the cases were recorded on, for a brand."""
+    """The wire format of the chain on which the test cases were recorded. `brand` replaces that chain's brand."""
     spec = ChainSpec(
         name=f"{brand}-testnet",
         brand=brand,
@@ -70,7 +70,7 @@ def serving(registry: dict[str, Method], brand: str = "steem", plugins: tuple[st
 
 
 class Order(enum.Enum):
-    """Some of the reference's list orders, with placeholders that keep their numeric values."""
+    """Some of the reference's sort orders. The other members are placeholders, so that these keep their numeric values."""
 
     by_name = 0
     by_proxy = 1
@@ -109,7 +109,7 @@ def find_accounts(results: Results, accounts: list[AccountName]) -> Any:
 
 @method("database_api.list_accounts", registry=FAKES)
 def list_accounts(results: Results, wire: Wire, /, start: Any, limit: ListLimit, order: SortOrder) -> Any:
-    """A method whose `start` has a shape that depends on `order`."""
+    """A method whose argument `start` has a different type for each value of `order`."""
     require(order.value < 3, "Unknown or unsupported sort order", condition="false")
     shapes: list[Any] = [AccountName, tuple[AccountName, AccountName], tuple[Timestamp, AccountName]]
     argument(shapes[order.value], wire).read(start)
@@ -127,7 +127,7 @@ def get_trade_history(results: Results, start: Timestamp, end: Timestamp, limit:
 @method("account_history_api.get_account_history", registry=FAKES)
 @method("condenser_api.get_account_history", registry=FAKES)
 def get_account_history(results: Results, account: AccountName, start: UInt64, limit: HistoryLimit) -> Any:
-    """A method whose refusal names the limit."""
+    """A method that refuses a `start` below `limit`."""
     assert len(account) <= 16
     require(start >= limit, "start must be greater than limit", condition="args.start >= args.limit")
     return results.next()
@@ -158,7 +158,7 @@ def get_block(results: Results, block_num: UInt32) -> Any:
 
 @method("condenser_api.lookup_accounts", registry=FAKES)
 def lookup_accounts(results: Results, lower: AccountName, limit: Annotated[UInt32, MaxValue(1000, condition="limit <= 1000")]) -> Any:
-    """A method whose limit is refused with another text."""
+    """A method that refuses a `limit` that is too large with its own text."""
     assert len(lower) <= 16
     assert limit <= 1000
     return results.next()

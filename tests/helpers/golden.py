@@ -37,7 +37,7 @@ def fails(kind: type[E]) -> Iterator[pytest.ExceptionInfo[E]]:
 
 
 def same_as_golden(text: str) -> None:
-    """Assert that a text is the running test's next one in the golden file."""
+    """Assert that `text` equals the next text that the golden file contains for the running test."""
     test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
     shown = VARYING.sub("#", FOLDER.sub("/...", text.strip().replace(str(ROOT), ".")))
     texts = SEEN.setdefault(test, [])
@@ -49,7 +49,7 @@ def same_as_golden(text: str) -> None:
 
 @cache
 def golden() -> dict[str, list[str]]:
-    """Read the texts of the golden file by test."""
+    """Read the golden file. Return its texts, keyed by test."""
     found: dict[str, list[str]] = {}
     test = ""
     for line in FILE.read_text(encoding="utf-8").splitlines():
@@ -63,7 +63,7 @@ def golden() -> dict[str, list[str]]:
 
 
 def finish(session: pytest.Session) -> None:
-    """At the end of a run with --update-golden, write the texts of the files that ran and keep those of other files."""
+    """At the end of a run with --update-golden, replace the golden texts of the test files that ran, and keep those of other files."""
     if UPDATING:
         updated = {item.nodeid.partition("::")[0] for item in session.items}
         updated |= {file for test in golden() if not (ROOT / (file := test.partition("::")[0])).exists()}

@@ -77,11 +77,11 @@ def test_two(coin_chain):
 
 
 class InstallError(AssertionError):
-    """A step failed; the text contains the printed output."""
+    """A step failed. The message contains the output of the step's command."""
 
 
 class InstallScenario:
-    """A user's folder, the Python that coind is installed for, and its `coind` command."""
+    """A user's folder, the Python into which coind is installed, and the installed `coind` command."""
 
     def __init__(self, folder: Path, python: Path, command: Path, environment: Mapping[str, str], version: str) -> None:
         self.folder, self.version = folder, version
@@ -104,7 +104,9 @@ class InstallScenario:
         return second
 
     def node(self) -> str:
-        """Run a node with all of its processes: a transfer, an account, an explorer page, a restart from the data folder."""
+        """Run a node and use all of its processes: send a transfer, read an account, open an explorer page, and restart from the data
+        folder.
+        """
         with self.running("--data", "data", "--readers", "1", "--snapshot-every", "1") as (url, process):
             begun = time.monotonic()
             while not all(each["status"] == "ok" for each in health(url)["readers"]):
@@ -131,7 +133,7 @@ class InstallScenario:
         return f"{len(shown.splitlines())} lines of snapshots, blocks checked"
 
     def replay(self) -> str:
-        """Replay with key-recovery processes, then by ranges. Both reach the same state."""
+        """Replay the blocks with key-recovery processes, and then by ranges. Both replays must reach the same state."""
         options = (str(WORKLOAD), "--chain", CHAIN, "--snapshots", "states")
         single, seen = self.watched("replay", *options, "--workers", "2", "--snapshot-every", "50")
         expect(any("coind.node.key_recovery.worker" in each for each in seen), "no process recovers keys", f"{seen}\n{single}")
@@ -142,12 +144,12 @@ class InstallScenario:
         return digest(single)[:16]
 
     def library(self) -> str:
-        """Use coind.data in a program next to the user's modules."""
+        """Use coind.data in a program that is in the same folder as the user's own modules."""
         operations, moment = self.program("reading.py", LIBRARY, str(CASE), CHAIN).splitlines()
         return f"{operations} operations, block {moment[:19]}"
 
     def testing(self) -> str:
-        """Use coind.testing in a program next to the user's modules."""
+        """Use coind.testing in a program that is in the same folder as the user's own modules."""
         seen = self.program("local.py", TESTING).split("\n")
         expect(seen[:2] == ["100001.000 COIN", "insufficient_funds"], "another balance or rule", str(seen))
         return seen[0]
@@ -194,7 +196,7 @@ class InstallScenario:
         return self.program("frames.py", FRAMES, str(CASE), CHAIN).strip() + " rows"
 
     def missing(self) -> str:
-        """Check the error messages when the extra `data` is not installed."""
+        """Check the error messages of commands that need the extra `data` when it is not installed."""
         seen = self.coind("export", str(CASE), "--chain", CHAIN, "--to", "refused", status=None)
         expect("install it: coind install data" in seen, "the message doesn't say how to get the extra", seen)
         return "named"
@@ -223,7 +225,7 @@ class InstallScenario:
         return done.stdout + (done.stderr if status != 0 else "")
 
     def watched(self, *words: str) -> tuple[str, set[str]]:
-        """Run a coind command. Return its output, with its log, and the command lines of its child processes."""
+        """Run a coind command. Return its output including its log, and the command lines of its child processes."""
         seen: set[str] = set()
         with tempfile.TemporaryFile("w+") as output:
             process = subprocess.Popen([self.command, *words], cwd=self.folder, env=self._environment, stdout=output, stderr=output)

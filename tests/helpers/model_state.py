@@ -39,7 +39,7 @@ EDITS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 2**16)), max_size=
 
 
 class ModelState:
-    """The chain, a pool of recorded operations, and counters of what the sequences did."""
+    """The chain, a pool of recorded operations, and the number of times that the sequences took each kind of step."""
 
     def __init__(self) -> None:
         player = Player(CASES / CASE)

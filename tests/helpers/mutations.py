@@ -1,4 +1,4 @@
-"""Random damage to valid requests: values of other types, missing and repeated members, invalid text."""
+"""Damages valid requests at random: values of other types, missing or repeated members, and invalid text."""
 
 import json
 from copy import deepcopy
@@ -36,7 +36,7 @@ JUNK: tuple[Any, ...] = (
 
 
 def places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Append every (container, key) in a JSON value to `found`, and return it."""
+    """Append the container and the key of every value inside a JSON value to `found`, and return `found`."""
     if isinstance(value, dict):
         for key, inner in value.items():
             found.append((value, key))

@@ -69,7 +69,7 @@ def copy_of(chain: Chain, last: int | None = None) -> Chain:
 
 
 def signed_block(chain: Chain, block: SignedBlock, secret: bytes = SECRET) -> SignedBlock:
-    """Set the merkle root and the signature of a block, and return it sealed."""
+    """Set the Merkle root of a block, sign it, and return the resulting block."""
     wire = chain.state.wire
     block.transaction_merkle_root = merkle_root(block.transactions)
     wire.seal_block(block)
@@ -129,12 +129,12 @@ def write_as(path: Path, data: bytes) -> Path:
 
 
 def trio_clock() -> int:
-    """Milliseconds since 1970, with trio's time 0 at START."""
+    """The clock of a node under trio's clock, in milliseconds since 1970. It shows START when trio's clock shows 0."""
     return START * 1000 + round(trio.current_time() * 1000)
 
 
 class Watch:
-    """A stopwatch that advances by a fixed number of seconds at each call."""
+    """A stopwatch that advances by a fixed number of seconds at each reading."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.now = seconds, 0.0

@@ -1,4 +1,4 @@
-"""Tests of the limits of numbers in rows. Each test, a `Walk`, sets a number to a limit and applies the rule that changes it."""
+"""Limit tests of the numbers in rows. Each such test, a `Walk`, sets a number close to its limit and applies the rule that changes it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -75,7 +75,9 @@ def checked(step: Step, hardfork: int = NEWEST, below: bool = False) -> Walk:
 
 
 def wrapping(step: Step, start: int, end: int, hardfork: int = NEWEST) -> Walk:
-    """Return a limit test of a number that wraps: `step` sets `start` and returns the value after the change, which must be `end`."""
+    """Return a limit test of a number that wraps. `step` sets the number to `start`, changes it and returns the result, which must be
+    `end`.
+    """
 
     def walk() -> None:
         assert step(world(hardfork), start) == end
@@ -94,7 +96,7 @@ def both(*walks: Walk) -> Walk:
 
 
 def alice(state: State, **fields: Any) -> Account:
-    """Return Alice's account after changing these fields."""
+    """Set fields of Alice's account, and return the account."""
     account = state.account("alice")
     state.accounts.modify(account, **fields)
     return account
@@ -116,13 +118,15 @@ def of_props(field: str, add: Callable[[State, int], object], below: bool = Fals
 
 
 def mana_of(state: State, account: Account, change: int) -> None:
-    """Lend `change` of Bob's VESTS to an account. Only the account's received VESTS are near a limit."""
+    """Delegate `change` of Bob's VESTS to an account. Of all numbers that this changes, only the account's received VESTS are near a
+    limit.
+    """
     bob = state.account("bob")
     lend(state, bob, account, change)
 
 
 def of_witness_votes(approve: bool) -> Step:
-    """Approve a witness, or withdraw the approval, and return the account's count of approvals."""
+    """Return a step in which an account approves a witness, or withdraws its approval. The step returns the account's number of approvals."""
 
     def step(state: State, start: int) -> int:
         voter = alice(state, witnesses_voted_for=start)
@@ -150,14 +154,14 @@ def of_comment(field: str, rshares: int, below: bool = False) -> Walk:
 
 
 def changed_rshares(state: State, start: int) -> None:
-    """Change a vote from 2 rshares to -1. The rule subtracts 2, then one more."""
+    """Change a vote from 2 rshares to -1. The rule first subtracts the old 2, then adds the new -1."""
     comment = comment_of(state, net_rshares=start + 2)
     vote = state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, rshares=2))
     change_vote(state, comment, vote, -1, -1)
 
 
 def paid(field: str, on_author: bool = False, **fields: Any) -> Walk:
-    """Return a limit test of a field that a payout increases by one unit. The comment was paid once before."""
+    """Return a limit test of a field that the payout of a comment increases by one unit. The comment has been paid once before."""
 
     def step(state: State, start: int) -> None:
         state.set_props(virtual_supply=1000)
@@ -172,7 +176,9 @@ def paid(field: str, on_author: bool = False, **fields: Any) -> Walk:
 
 
 def vote_weight(state: State, start: int) -> int:
-    """Change a vote and return the comment's total weight, which loses the vote's weight. A payout can have reset the total before."""
+    """Change a vote, and return the comment's total weight. The change subtracts the vote's weight, although a payout can have reset the
+    total.
+    """
     comment = comment_of(state, total_vote_weight=start)
     vote = state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, weight=1, rshares=0))
     change_vote(state, comment, vote, 1, 1)
@@ -199,14 +205,14 @@ def early_weight(state: State, start: int) -> int:
 
 
 def claims(state: State, start: int) -> int:
-    """Return the sum of all claims after the only comment with a claim loses it."""
+    """Remove the claim of the only comment that has one, and return the sum of all claims."""
     state.set_props(total_reward_shares2=start)
     adjust_claims(state, 1, 0)
     return state.props.total_reward_shares2
 
 
 def proxied(state: State, start: int) -> None:
-    """Add or remove one unit of the VESTS that Bob votes with as Alice's proxy."""
+    """Add or remove one unit of the VESTS with which Bob votes as Alice's proxy."""
     bob = state.account("bob")
     state.accounts.modify(bob, proxied_vsf_votes=(start, 0, 0, 0))
     propagate(state, alice(state, proxy="bob"), 1 if start > 0 else -1)
@@ -227,7 +233,7 @@ def early_witness_votes(state: State, start: int) -> None:
 
 
 def missed(state: State, start: int) -> int:
-    """Miss a slot of a witness and return its count of missed blocks."""
+    """Make a witness miss a slot, and return the witness's number of missed blocks."""
     state.witness_schedules.modify(state.schedule, current_shuffled_witnesses=("wit", *[""] * 20))
     state.witnesses.modify(state.witness("wit"), total_missed=start)
     count_missed(state, 1, "alice")
@@ -235,7 +241,7 @@ def missed(state: State, start: int) -> int:
 
 
 def worked(state: State, start: int) -> int:
-    """Count a proof of work and return the total."""
+    """Count a proof of work, and return the total number of proofs."""
     state.set_props(total_pow=start)
     count_work(state)
     return state.props.total_pow
@@ -249,7 +255,7 @@ def queued(state: State, start: int) -> int:
 
 
 def volume(sells_sbd: bool) -> Step:
-    """Increase the volume of a market maker, or decrease it at the lower limit."""
+    """Return a step that increases the volume of a market maker or, at the lower limit, decreases it."""
 
     def step(state: State, start: int) -> int:
         field = "coin_volume" if sells_sbd else "sbd_volume"
@@ -262,7 +268,7 @@ def volume(sells_sbd: bool) -> Step:
 
 
 def volume_weight(state: State, start: int) -> int:
-    """Return a market maker's weight before hardfork 10: the 64-bit product of both volumes, sign-extended to 128 bits."""
+    """Return a market maker's weight before hardfork 10, when it was the 64-bit product of both volumes, sign-extended to 128 bits."""
     row = state.liquidity_rewards.insert(LiquidityReward(owner=state.account("alice").id, last_update=NOW, coin_volume=start, sbd_volume=2))
     adjust_liquidity(state, "alice", 0, sells_sbd=True)
     return row.weight
@@ -284,7 +290,9 @@ HALF = structs.replace(chain_at().state.feed.current_median_history, base=Asset(
 
 
 def funds(field: str) -> Walk:
-    """Return a limit test of a field that a block's inflation increases. A run far from any limit measures the increase."""
+    """Return a limit test of a field that the inflation of a block increases. The size of the increase is first measured far from any
+    limit.
+    """
 
     def walk() -> None:
         before = inflated(field, 0)
@@ -381,14 +389,14 @@ def numbered(state: State, start: int) -> int:
 
 
 def sbd_seconds(state: State, start: int) -> int:
-    """Add the SBD seconds of one second. No interest is paid, since that takes 30 days."""
+    """Add the SBD seconds of one second to an account. No interest is paid, because interest is due only after 30 days."""
     account = alice(state, sbd_balance=1, sbd_seconds=start, sbd_seconds_last_update=NOW - 1, sbd_last_interest_payment=NOW)
     balances.adjust_balance(state, account, 0, SBD)
     return account.sbd_seconds
 
 
 def savings_seconds(state: State, start: int) -> int:
-    """Add the SBD seconds of one second to savings."""
+    """Add the SBD seconds of one second to the savings of an account."""
     times = {"savings_sbd_seconds_last_update": NOW - 1, "savings_sbd_last_interest_payment": NOW}
     account = alice(state, savings_sbd_balance=1, savings_sbd_seconds=start, **times)
     balances.adjust_savings_balance(state, account, 0, SBD)
@@ -396,7 +404,7 @@ def savings_seconds(state: State, start: int) -> int:
 
 
 def position(state: State, start: int) -> int:
-    """Update the virtual position of a witness one lap after its last update."""
+    """Update the virtual position of a witness one lap after the last update, and return the new position."""
     witness = state.witness("wit")
     state.set_props(total_vesting_shares=MOST)
     state.witness_schedules.modify(state.schedule, current_virtual_time=1)
@@ -460,7 +468,7 @@ def largest_bar(state: State, start: int) -> int:
 
 
 def spent(mana: int) -> Step:
-    """Use `mana` of a manabar that holds `start` (a negative `mana` adds)."""
+    """Return a step that uses `mana` of a manabar with the mana `start`. A negative `mana` is added."""
     return lambda state, start: used(start, mana, floor=LEAST)
 
 
@@ -478,7 +486,7 @@ def next_lap(state: State, start: int) -> int:
 
 
 def lap_end(state: State, start: int) -> int:
-    """Return the end of the lap of a witness without votes. Since hardfork 4 it is not before the current virtual time."""
+    """Return the end of the lap of a witness without votes. Since hardfork 4, it can't be before the current virtual time."""
     witness = state.witness("wit")
     state.witness_schedules.modify(state.schedule, current_virtual_time=start)
     adjust_witness_vote(state, witness, 0)
@@ -486,7 +494,7 @@ def lap_end(state: State, start: int) -> int:
 
 
 def decayed_claims(state: State, start: int) -> int:
-    """Decay claims for twice the decay period, which makes them negative."""
+    """Let claims decay for twice the decay period, which makes them negative. Return them."""
     fund = post_fund(state)
     state.reward_funds.modify(fund, recent_claims=start, last_update=NOW - 2 * COIN_RECENT_RSHARES_DECAY_TIME_HF19)
     return decayed(state, fund)

@@ -16,6 +16,6 @@ KEY = bytes.fromhex("0375a6dfff7649647cc074d86386862087a154088d952da64af9dac4295
 
 
 def sample(name: str) -> Operation:
-    """Return the operation of the vector with this name."""
+    """Return the operation in the vector with this name."""
     parsed: Operation = CODECS.parser(KIND)(SAMPLES[name]["input"]["json"])
     return parsed

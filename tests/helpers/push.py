@@ -59,7 +59,9 @@ class PushClients:
         return [make_block(self.chain) for _ in range(count)]
 
     def switch(self, behind: int) -> list[SignedBlock]:
-        """Switch to a branch that replaces the last `behind` blocks with one block more. Return its blocks."""
+        """Make the chain switch to a branch that replaces its last `behind` blocks and is one block longer. Return the blocks of that
+        branch.
+        """
         other = dev_chain()
         head = self.chain.state.props.head_block_number
         for number in range(1, head - behind + 1):
@@ -129,7 +131,6 @@ class Client:
         await self.send_event(TextMessage(json.dumps(request)))
 
     async def send_event(self, event: Any) -> None:
-        """Send an event."""
         await self.stream.send_all(self.protocol.send(event))
 
     async def call(self, method: str, params: Any) -> Any:

@@ -26,7 +26,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class RefusalSite:
-    """A place that refuses: the function and its text, with a gap for each value. `line` is the line in the source."""
+    """A place in the code that refuses. `text` has a gap for each inserted value; `line` is the line number in the source file."""
 
     place: str
     said: str
@@ -40,7 +40,7 @@ class RefusalSite:
 
 @dataclass(frozen=True)
 class Scope:
-    """A module and the function being read in it; None at module level."""
+    """The code in which an expression is evaluated: a module, and a function in it, or None for code outside of functions."""
 
     source: Source
     function: Function | None
@@ -70,7 +70,7 @@ def sites_of(source: Source) -> Iterator[RefusalSite]:
 
 
 def walk(source: Source) -> Iterator[tuple[Function | None, ast.AST]]:
-    """Yield every node with its innermost enclosing function."""
+    """Yield every node of the syntax tree, with the innermost function that contains it."""
     waiting: list[tuple[Function | None, ast.AST]] = [(None, source.tree)]
     while waiting:
         function, node = waiting.pop()
@@ -111,7 +111,7 @@ def texts_of(call: ast.Call, scope: Scope) -> set[str]:
 
 
 def literals(node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
-    """Return the texts that an expression can evaluate to. Values known only at run time are replaced by GAP."""
+    """Return the texts to which an expression can evaluate. GAP replaces values that are only known at run time."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return {PLACEHOLDER.sub(GAP, node.value)}
     if isinstance(node, ast.JoinedStr):
@@ -196,7 +196,7 @@ def refers_to(source: Source, home: Source, name: str) -> bool:
 
 @cache
 def calls() -> dict[str, list[tuple[Scope, ast.Call]]]:
-    """Return every call in the rules by the called name."""
+    """Return every call in the modules that contain refusals, keyed by the name of the called function."""
     found: dict[str, list[tuple[Scope, ast.Call]]] = {}
     for source in rules():
         for function, node in walk(source):

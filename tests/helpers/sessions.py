@@ -46,7 +46,7 @@ def python_with(pins: Path, place: Path, name: str) -> str:
 
 
 def make_once(name: str, pins: Path, place: Path, commands: list[list[str]]) -> None:
-    """Create an environment with these commands, unless it exists for the same pins."""
+    """Create an environment with these commands, unless there is one that was created from the same pinned versions."""
     note = place / "made-for"
     if not note.exists() or note.read_bytes() != pins.read_bytes():
         say(f"installing {name}, this once")
@@ -91,7 +91,9 @@ def running_node(chain: str, *options: str) -> Iterator[str]:
 
 
 def steps(command: list[str], seconds_max: int = SESSION_SECONDS_MAX) -> Iterator[str]:
-    """Run a session and yield the result of each step. Yield one more failure if the session ends with an error that no step reported."""
+    """Run a session, and yield the result of each step. If the session itself fails without reporting a failed step, yield another
+    failure.
+    """
     session = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
     assert session.stdout is not None
     last, has_failed = "", False

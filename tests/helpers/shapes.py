@@ -1,4 +1,4 @@
-"""Compares JSON values with the result shapes in methods.json. Tests apply it to every reply."""
+"""Compares JSON values with the shapes of results in methods.json. The tests check every reply in this way."""
 
 import re
 from collections.abc import Iterator

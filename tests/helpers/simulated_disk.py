@@ -18,11 +18,13 @@ SIZE_MAX = 1 << 30  # bytes of the empty disk
 
 
 class Stopped(BaseException):
-    """Raised by the operation at which `stop_after` ends the process. It is a BaseException so that no error handler catches it."""
+    """Raised by the operation at which `stop_after` ends the process. It is a BaseException so that no error handler of the node catches
+    it.
+    """
 
 
 class _Node:
-    """The content of a file: current, as of the last sync, and the changes since."""
+    """A file: its current content, its content as of the last sync, and the changes since that sync."""
 
     def __init__(self, synced: bytes = b"") -> None:
         self.synced = bytearray(synced)
@@ -235,7 +237,9 @@ class SimulatedDisk:
         self._boot = boot
 
     def stop_after(self, operations: int) -> None:
-        """After `operations` more changing operations, raise Stopped at the next. Then call `crash` or `kill` for the surviving disk."""
+        """Raise Stopped at the next changing operation after `operations` further ones. Then `crash` or `kill` returns the disk that
+        survives.
+        """
         self._stops_at = self.operations + operations
 
     # -------------------------------------------------------------- used by files
@@ -251,7 +255,7 @@ class SimulatedDisk:
         return 0 <= self._fails_at < self.operations and not (self._is_failing_once and self.operations > self._fails_at + 1)
 
     def begin(self) -> BaseException | None:
-        """Count a changing operation. Return the exception to raise after doing part of its work, or None."""
+        """Count a changing operation. Return the exception that it must raise after doing part of its work, or None."""
         self.require_power()
         self.operations += 1
         if 0 <= self._stops_at < self.operations:
@@ -288,7 +292,7 @@ class SimulatedDisk:
 
 
 def apply(data: bytearray, place: int, written: bytes | None) -> None:
-    """Apply a change of a file's content: truncate at a position, or write there."""
+    """Apply a change of a file's content: write `written` at a position or, if it is None, truncate the file there."""
     if written is None:
         del data[place:]
     size = place if written is None else place + len(written)
@@ -298,7 +302,7 @@ def apply(data: bytearray, place: int, written: bytes | None) -> None:
 
 
 def rename(names: dict[Path, _Node], name: Path, target: "_Node | Path | None") -> None:
-    """Apply a change of names. A rename whose old name no longer exists changes nothing."""
+    """Apply the creation, removal or renaming of a file. A rename whose old name no longer exists changes nothing."""
     if target is None:
         names.pop(name, None)
     elif isinstance(target, _Node):
@@ -332,7 +336,7 @@ def survived(node: _Node, dice: random.Random) -> bytes:
 
 
 def sectors(place: int, data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield a write split at sector boundaries, each chunk with its position."""
+    """Yield the parts of a write, split at the boundaries of sectors. Each part comes with its position in the file."""
     at = 0
     while at < len(data):
         size = SECTOR_SIZE - (place + at) % SECTOR_SIZE

@@ -18,7 +18,9 @@ FIVE_MINUTES = 303
 
 
 def social_site(plugins: Sequence[str] = PLUGINS) -> ApiChain:
-    """A chain with all hardforks and four accounts with stakes. Its reward fund holds 1,000 COIN for 10^15 claims; 1 COIN is 0.25 SBD."""
+    """A chain with all hardforks and four accounts with VESTS. Its reward fund has 1,000 COIN and 10^15 claims, and 1 COIN is worth 0.25
+    SBD.
+    """
     api = ApiChain(plugins=plugins)
     state = api.state
     set_hardfork(state, NEWEST, apply_now=True)

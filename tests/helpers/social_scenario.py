@@ -57,7 +57,7 @@ def thousandths(text: str) -> int:
 
 
 class GivenChain(ChainReader):
-    """Ranks, reputations and pending payouts that the test provides."""
+    """A chain reader that returns the ranks, reputations and pending payouts that the test provides."""
 
     def __init__(self) -> None:
         self.ranks: dict[str, int | None] = {}
@@ -72,7 +72,7 @@ class GivenChain(ChainReader):
         return self.pending.get(comment.id, 0)
 
     def worth(self, state: State) -> Worth:
-        """Return the identity function, since the test provides payouts directly."""
+        """Return a function that returns its argument, because the test provides payouts instead of earnings."""
         return lambda earning: earning
 
 
@@ -146,7 +146,7 @@ class SocialScenario:
         social_posts.mark_deleted(self.state, self.social, operation)
 
     def vote(self, voter: str, author: str, permlink: str, rshares: int, net_rshares: int, pending: int) -> None:
-        """Cast a vote with the results that the chain would compute."""
+        """Cast a vote. The arguments give the results that the chain would compute."""
         state = self.state
         row = state.comments.by_permlink.find(author, permlink)
         account = state.accounts.by_name.find(voter)
@@ -229,7 +229,7 @@ class SocialScenario:
 
 
 def scenario() -> SocialScenario:
-    """The state after all steps, at the time of the scenario's calls."""
+    """The scenario after all of its steps, at the time at which its calls are made."""
     world, given = SocialScenario(), SOCIAL["scenario"]
     for step in given["steps"]:
         world.step(step)

@@ -17,7 +17,7 @@ BYTE_BY_BYTE_SIZE_MAX = 400
 
 
 def masked_frame(random: random.Random, payload: bytes, first: int, *, form: int = 0, is_masked: bool = True) -> bytes:
-    """Return a frame. `form` 126 or 127 forces a longer length encoding than necessary."""
+    """Return a masked frame. A `form` of 126 or 127 forces a length encoding that is longer than necessary."""
     size = len(payload)
     form = max(form, 0 if size < 126 else 126 if size < 65536 else 127)
     head = bytes([first, (0x80 if is_masked else 0) | (form or size)])
@@ -152,7 +152,7 @@ def mutated(random: random.Random, data: bytes) -> bytes:
 
 
 def pieces(random: random.Random, data: bytes) -> list[bytes]:
-    """Split data as a network could: whole, in a few chunks, or byte by byte."""
+    """Split data as a network could: into one chunk, a few chunks, or single bytes."""
     match random.randrange(4):
         case 0:
             return [data]

@@ -1,4 +1,4 @@
-"""Actions of users over a connection to any process of a node, with checks. `owner` is the node that makes the blocks."""
+"""Actions of users over a connection to any process of a node, with checks of the replies. `owner` is the node that makes the blocks."""
 
 from contextlib import AsyncExitStack
 from typing import Any
@@ -30,7 +30,7 @@ async def uses_each_way(owner: InProcessNode, port: int, processes: int) -> None
 
 
 async def broadcasts(owner: InProcessNode, way: Transport) -> None:
-    """A broadcast is forwarded to the owner, and a refusal returns the owner's explanation."""
+    """The node forwards a broadcast to the owner. If the owner refuses the transaction, the reply contains the owner's explanation."""
     trx_id, trx = owner.transfer()
     assert await result(way, f"condenser_api.{ASYNC}", [trx]) == {}
     await owner.pending(trx_id)
@@ -45,7 +45,7 @@ def trx_of(owner: InProcessNode, trx_id: str) -> Any:
 
 
 async def waits(owner: InProcessNode, way: Transport) -> None:
-    """A client that has waited for a block then reads the block's changes."""
+    """A client whose call waited for a block then reads the changes that the block made."""
     already = len(owner.chain.pending)
     trx_id, trx = owner.transfer()
     async with trio.open_nursery() as nursery:
@@ -76,7 +76,7 @@ def thousandths(amount: str) -> int:
 
 
 async def sends_a_batch(owner: InProcessNode, way: Transport) -> None:
-    """A batch is answered in order, even when some of its calls wait for a block."""
+    """The calls of a batch are answered in order, even if some of them wait for a block."""
     (_, first), (two, second) = owner.transfer(), owner.transfer()
     batch = [
         request(f"condenser_api.{ASYNC}", [first], 1),

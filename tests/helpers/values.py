@@ -51,7 +51,7 @@ HISTORIC_SYMBOLS = (b"\x030.001\0\0", b"\x036.000\0\0")
 
 
 class Values:
-    """Strategies for the types of a chain, limited to values that a format can represent."""
+    """Hypothesis strategies for the types of a chain. They generate only values that a given format can represent."""
 
     def __init__(self, codecs: ChainCodecs, form: Form) -> None:
         self.codecs, self.form = codecs, form
@@ -145,13 +145,13 @@ for _of, _make in (
 
 
 def integers(kind: Int) -> st.SearchStrategy[int]:
-    """Machine integers of the kind's width."""
+    """A strategy for integers that fit into the kind's number of bits."""
     top = 1 << kind.bits
     return st.integers(-top // 2, top // 2 - 1) if kind.signed else st.integers(0, top - 1)
 
 
 def texts() -> st.SearchStrategy[str]:
-    """Strings: names, arbitrary characters, arbitrary bytes, and some that are long enough for a two-byte length prefix."""
+    """A strategy for names, arbitrary characters, arbitrary bytes, and strings whose length prefix needs two bytes."""
     return st.one_of(
         st.text("abz-.019", max_size=17),
         st.text(max_size=40),
@@ -161,7 +161,7 @@ def texts() -> st.SearchStrategy[str]:
 
 
 def symbols(smt: bool) -> st.SearchStrategy[int]:
-    """The fixed symbols and, if `smt`, SMT symbols."""
+    """A strategy for the fixed symbols and, if `smt`, for the symbols of user tokens."""
     fixed = st.sampled_from(assets.LEGACY_SYMBOLS)
     if not smt:
         return fixed

@@ -1,4 +1,4 @@
-"""Clients for HTTP/1.1, HTTP/2 and WebSocket with a common interface, one connection each, and in-process nodes."""
+"""Clients with a common interface for HTTP/1.1, HTTP/2 and WebSocket, each with one connection, and nodes in the test's process."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -98,7 +98,7 @@ class Http2:
 
 
 class Socket:
-    """A WebSocket. `notices` are those received while waiting for responses."""
+    """A WebSocket. `notices` are the notices received while it waited for responses."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -142,7 +142,7 @@ WAYS: tuple[Open, ...] = (http1, http2, socket)
 
 
 class RecordingAnnouncer(Announcer, frozen=True):
-    """Passes the addresses of a node to a function."""
+    """An announcer that passes the addresses of a node to a function instead of printing them."""
 
     tell: Callable[[list[str]], None] = print
 

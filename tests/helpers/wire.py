@@ -26,7 +26,7 @@ VECTOR_CODECS = ChainCodecs(replace(TESTNET, brand="coin", coin_symbol="COIN", d
 
 
 def vectors(group: str, tags: set[int] | None = None) -> list[Any]:
-    """Return the examples of a group as pytest parameters."""
+    """Return the examples of a group, optionally only those with these tags, as pytest parameters."""
     return [pytest.param(v, id=v["id"]) for v in VECTORS if v["group"] == group and (tags is None or v["expect"]["which"] in tags)]
 
 
@@ -36,7 +36,7 @@ def vector(name: str) -> Any:
 
 
 def refusal(operation: Operation, codecs: ChainCodecs = CODECS) -> str:
-    """Return the text with which an operation is refused, or the condition if it has no text; "" if it is accepted."""
+    """Return the text with which an operation is refused, or the violated condition if there is no text. Return "" if it is accepted."""
     try:
         operation.validate(codecs)
     except ChainError as error:

@@ -20,7 +20,7 @@ from tests.nats.session import World, line_of
 
 
 def main(arguments: list[str]) -> int:
-    """Run the session. The status is 0 if all nodes agree."""
+    """Run the session. The status is 0 if all nodes have the same blocks at the end."""
     parser = argparse.ArgumentParser(prog="bin/test nats", description=str(__doc__))
     parser.add_argument("--replicas", type=int, default=10)
     parser.add_argument("--blocks", type=int, default=200, help="the number of blocks, each of 3 s of chain time")
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
 
 
 def happen(world: World, blocks: int, pause: float) -> None:
-    """Make blocks and kill each component in between. Print the results."""
+    """Make blocks, and kill and restart each component between them. Print the results."""
     part = max(1, blocks // 8)
     world.agree()
     print(f"{len(world.replicas)} replicas have block {world.producer.head()[0]}", flush=True)

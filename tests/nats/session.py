@@ -158,7 +158,7 @@ class World:
         self.calm: set[str] = set()  # ids of blocks that were made without a kill nearby
 
     def send(self, member: Member, memo: str) -> None:
-        """Broadcast transfers through a node. If the node is being killed, they can get lost."""
+        """Broadcast transfers through a node. They can get lost if the node is killed at the same time."""
         for count in range(TRANSFERS):
             transfer = {"from": "alice", "to": "bob", "amount": "0.001 COIN", "memo": f"{memo} {count}"}
             member.call("dev_api.broadcast_operations", {"operations": [["transfer", transfer]]})

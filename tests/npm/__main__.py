@@ -63,7 +63,7 @@ def results() -> Iterator[str]:
 
 
 def contents(archive: Path, installed: Path) -> str:
-    """Compare the archive with the files that npm itself would pack. Return the result."""
+    """Compare the archive with the files that npm itself would put into it. Return the result."""
     done = subprocess.run(["npm", "pack", "--dry-run", "--json"], cwd=installed, capture_output=True, text=True, check=True)
     packed = {each["path"] for each in json.loads(done.stdout)[0]["files"]}
     with tarfile.open(archive) as opened:

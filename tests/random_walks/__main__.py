@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def failure_line(result: Result) -> str:
-    """Return a description of the failure and the command that repeats it."""
+    """Describe the failure, with the command that repeats it."""
     return f"FAILED: {result.failure}\n  bin/test walks --seed {result.seed}"
 
 

@@ -22,7 +22,7 @@ Driver = Callable[[Walk], Chain]
 
 
 def made_by_itself(walk: Walk) -> Chain:
-    """The walk's own chain, which produced its blocks from pending transactions."""
+    """The chain of the walk itself, which produced its blocks from pending transactions."""
     return walk.chain
 
 
@@ -35,7 +35,7 @@ def pushed(walk: Walk) -> Chain:
 
 
 def made_by_trial(walk: Walk) -> Chain:
-    """A chain that produces the same blocks again, testing each transaction before it includes it."""
+    """A chain that produces the same blocks again. It tests each transaction before it includes the transaction."""
     chain = new_chain()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(production, "all_selectable", lambda *arguments: False)
@@ -60,7 +60,7 @@ def checked(walk: Walk) -> Chain:
 
 
 def recovered_ahead(walk: Walk) -> Chain:
-    """A chain that replays the main branch with every check, with keys recovered in advance by another process."""
+    """A chain that replays the main branch with every check. Another process recovers the signing keys in advance."""
     chain, main = new_chain(), walk.chain
     wire, head = main.state.wire, main.state.props.head_block_number
     blocks = [wire.unpack_block(wire.pack_block(block_at(main, number)))[0] for number in range(1, head + 1)]
@@ -101,7 +101,7 @@ def undone_and_applied_again(walk: Walk) -> Chain:
 
 
 def returned(walk: Walk) -> Chain:
-    """A chain that restores a savepoint taken halfway and applies the second half again."""
+    """A chain that applies all blocks, restores a savepoint taken halfway, and applies the second half again."""
     chain, middle = new_chain(), len(walk.events) // 2
     for event in walk.events[:middle]:
         apply_event(chain, event)
@@ -114,7 +114,9 @@ def returned(walk: Walk) -> Chain:
 
 
 def read_all_along(walk: Walk) -> Chain:
-    """A chain that answers reads, then restores a savepoint. Derived views must follow."""
+    """A chain that answers reads all along, then restores a savepoint. The views derived from its rows must return to the earlier state
+    too.
+    """
     chain, middle = new_chain(), len(walk.events) // 2
 
     def go_on(events: list[Event]) -> None:
@@ -148,7 +150,7 @@ DRIVERS: dict[str, Driver] = {
 
 
 def replayed(chain: Chain, walk: Walk, skip_flags: int, until: int | None = None) -> Chain:
-    """Apply the blocks of the walk's main branch that the chain lacks, unpacked from bytes."""
+    """Apply those blocks of the walk's main branch that the chain lacks. Each block is decoded from bytes."""
     wire = chain.state.wire
     last = walk.chain.state.props.head_block_number if until is None else until
     for number in range(chain.state.props.head_block_number + 1, last + 1):
@@ -158,5 +160,5 @@ def replayed(chain: Chain, walk: Walk, skip_flags: int, until: int | None = None
 
 
 def expect(event: Event, refusal: str) -> None:
-    """Assert that an event has the same refusal as in the walk, or none."""
+    """Assert that an event was refused with the same text as in the walk, or was accepted as in the walk."""
     assert refusal == event.refusal, f"a {event.kind} has the refusal {refusal!r}, in the walk {event.refusal!r}"

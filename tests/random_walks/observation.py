@@ -19,7 +19,7 @@ LAST_BLOCKS = 4
 
 
 def observe(chain: Chain) -> dict[str, Any]:
-    """Return all data to compare. This verifies tables and clears pending transactions."""
+    """Return all data of a chain that must be equal. This also verifies the tables, and drops the pending transactions."""
     chain.clear_pending()
     state = chain.state
     validate_invariants(state)

@@ -28,7 +28,7 @@ def test_all_drivers_lead_to_the_same_state() -> None:
 
 
 def ways(**others: Driver) -> dict[str, Driver]:
-    """Return the first driver and the given ones."""
+    """Return the first driver together with the given ones."""
     return {"pushed": pushed, **others}
 
 

@@ -44,7 +44,7 @@ def new_chain() -> Chain:
 
 
 class Walk:
-    """A chain, the events that led to its state, and a rival chain with which it exchanges blocks."""
+    """A chain, the events that led to its state, and a second chain, the rival, with which it exchanges blocks."""
 
     def __init__(self, seed: int) -> None:
         self.draw = Random(seed)
@@ -54,7 +54,7 @@ class Walk:
         self.is_apart = False
 
     def run(self, steps: int = STEPS) -> "Walk":
-        """Walk `steps` steps and reconnect with the rival at the end."""
+        """Take `steps` random steps. At the end, reconnect the chain with its rival."""
         for number in range(BLOCKS_FIRST):
             if number > BLOCKS_FIRST // 2:
                 self.send()
@@ -110,7 +110,7 @@ class Walk:
             self._push(block)
 
     def part(self) -> None:
-        """Disconnect the chains, so that neither receives the other's blocks."""
+        """Disconnect the chain from its rival, so that neither receives the other's blocks."""
         self.is_apart = True
 
     def meet(self) -> None:
@@ -134,7 +134,7 @@ class Walk:
             self.counts["blocks popped"] += count
 
     def disturb(self) -> None:
-        """Push a block again or a damaged copy of it."""
+        """Push a block that the chain already has, or a damaged copy of such a block."""
         last = self.chain.state.props.head_block_number
         source = self.draw.choice((self.chain, self.rival))
         block = block_at(source, self.draw.randint(max(1, last - 25), source.state.props.head_block_number))
@@ -177,7 +177,7 @@ def produce_block(chain: Chain, draw: Random) -> tuple[SignedBlock, bytes]:
 
 
 def key_at_head(chain: Chain, name: str) -> bytes:
-    """Return a witness's signing key without the effects of pending transactions, which can change it."""
+    """Return a witness's signing key at the head block. Pending transactions, which can change the key, are left out."""
     table, row = chain.state.witnesses, chain.state.witness(name)
     writes = [] if chain.pool.position is None else table.writes_since(chain.pool.position)
     earlier = (old["signing_key"] for _, changed, old in writes if changed is row and old is not None and "signing_key" in old)

@@ -91,7 +91,9 @@ def replay(blocks: Path, chain: str, *words: object) -> Ran:
 
 
 def with_a_kill(blocks: Path, chain: str, *words: object) -> tuple[Ran, int]:
-    """Run `coind replay` and kill the first worker that verifies a range. Return also the number of killed workers."""
+    """Run `coind replay`, and kill the first worker that verifies a range. Return the result of the command and the number of killed
+    workers.
+    """
     begun, killed = time.monotonic(), 0
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = command_of("replay", blocks, "--chain", chain, *words)
@@ -108,7 +110,7 @@ def with_a_kill(blocks: Path, chain: str, *words: object) -> tuple[Ran, int]:
 
 
 def forge(snapshots: Path, chain: str) -> None:
-    """Replace the oldest snapshot with one whose state, and matching digest, differ."""
+    """Replace the oldest snapshot with one that has a different state, and a digest that matches this state."""
     path = paths(snapshots, SystemDisk())[-1]
     context = NodeContext(Settings(spec=load_spec(chain), plugins=()))
     load(context.chain, path, SystemDisk()).finish()
@@ -124,7 +126,7 @@ def results(ran: Ran) -> list[str]:
 
 
 def say(what: str, is_right: bool, figures: str, ran: Ran) -> bool:
-    """Print the result of a case. Return whether it failed."""
+    """Print whether a case of the verification succeeded. Return True if it failed."""
     print(f"{'ok' if is_right else 'WRONG':<6}{what}: {figures}", flush=True)
     if not is_right:
         print(ran[1], flush=True)

@@ -63,12 +63,11 @@ def session(url: str, chain: str) -> None:
 
 
 def operation(name: str, **fields: Any) -> Operation:
-    """Return an operation with these fields."""
     return Operation(name, fields)
 
 
 def refusals(url: str, active: Client) -> None:
-    """A refusal of the node becomes lighthive's error with the node's text."""
+    """Check that lighthive raises its own error with the node's message when the node refuses a call."""
     much = operation("transfer", to="bob", amount="99999999.000 COIN", memo="", **{"from": "alice"})
     with step("refusal: more than there is"):
         refused(lambda: active.broadcast(much), RPCNodeException, "does not have sufficient funds")

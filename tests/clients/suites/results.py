@@ -1,4 +1,4 @@
-"""Results of a suite's tests, from TAP, from a JUnit file, or from lines with marks."""
+"""Results of a suite's tests, parsed from TAP, from a JUnit file, or from log lines that match a pattern."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -22,7 +22,7 @@ class Outcome(Struct):
 
 
 def outcomes(suite: Suite, log: Path, junit: Path) -> dict[str, Outcome]:
-    """Return the outcome of each test. Repeated names get a number."""
+    """Return the outcome of each test, keyed by name. A number is appended to a name that occurs again."""
     found: dict[str, Outcome] = {}
     for test, outcome in (
         from_junit(junit) if suite.results == "junit" else from_lines(log, TAP_LINE if suite.results == "tap" else MARKED_LINE)

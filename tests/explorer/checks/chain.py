@@ -133,7 +133,7 @@ def node_shows_its_tables(browser: Browser, node: Node) -> None:
 
 @check
 def other_machines_see_everything_but_what_drives(browser: Browser, node: Node) -> None:
-    """A client behind a proxy has no local rights, like a client on another machine."""
+    """A browser that is connected through a proxy has no local rights, like one on another machine."""
     with passed_on(node.url) as url, viewing(browser, url) as view:
         view.open("/")
         node.mine()

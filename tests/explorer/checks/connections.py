@@ -28,7 +28,7 @@ HIDE = """(isHidden) => {
 
 
 def used(node: Node, kind: str) -> int:
-    """Return the number of resources of a kind that clients use."""
+    """Return the number of resources of this kind that clients use, according to the node."""
     with urllib.request.urlopen(f"{node.url}/metrics") as reply:
         found = re.search(rf'coind_client_resources_used{{kind="{kind}"}} (\d+)', reply.read().decode())
     assert found is not None

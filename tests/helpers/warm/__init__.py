@@ -15,7 +15,9 @@ HERE = Path(__file__).parent
 
 
 class Warm:
-    """A preloaded Python process, started on first use. `modules` are modules (`NAME`) and whole packages (`NAME.*`)."""
+    """A preloaded Python process, which is started on first use. `modules` contains names of modules (`NAME`) and of whole packages
+    (`NAME.*`).
+    """
 
     def __init__(self, python: Path, modules: Sequence[str], environment: Mapping[str, str]) -> None:
         self.python = python

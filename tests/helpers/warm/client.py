@@ -14,7 +14,7 @@ LOST = 70
 
 
 def main(name: str, words: list[str]) -> int:
-    """Return the exit status of the program, negative if a signal ended it."""
+    """Run a program in a fork of the preloaded process. Return its exit status, which is negative if a signal ended it."""
     line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     line.connect(f"\0{name}")
     streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))

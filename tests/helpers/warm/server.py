@@ -31,7 +31,7 @@ class Run:
 
 
 def main(listener: socket.socket, modules: list[str]) -> None:
-    """Load modules and serve clients until standard input closes."""
+    """Load the modules, then serve clients until standard input closes."""
     for name in modules:
         load(name)
     gc.collect()

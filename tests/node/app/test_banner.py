@@ -26,7 +26,7 @@ ADDRESS = "http://127.0.0.1:8090"
 
 
 class Screen(io.StringIO):
-    """An output that claims to be a terminal."""
+    """An output that claims to be a terminal, so that the banner is formatted for people."""
 
     def isatty(self) -> bool:
         return True

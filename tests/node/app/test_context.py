@@ -22,7 +22,7 @@ def context_of(folder: Path, is_in_blocks: bool) -> NodeContext:
 
 
 def filled(folder: Path, is_in_blocks: bool, *, accounts: int | None = 3) -> Path:
-    """Write the first blocks of a chain to a folder, and return it."""
+    """Write the first blocks of a chain to a folder. Return the folder."""
     spec = SPEC.with_accounts_in_blocks(is_in_blocks)
     context = NodeContext(Settings(spec=spec, plugins=(), is_producing=True, accounts=accounts, data=folder))
     data = DataFolder(folder, context.settings.spec, context.chain.state.wire)

@@ -39,7 +39,7 @@ def settings(data: Path | None = None, check_invariants: int = 0) -> Settings:
 
 
 def fail(*_: object) -> None:
-    """Raise the OSError of a full disk."""
+    """Raise the OSError that a full disk causes."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -100,7 +100,7 @@ def test_a_bug_in_a_task_ends_it_with_its_traceback(monkeypatch: pytest.MonkeyPa
 
 
 def stop_at(monkeypatch: pytest.MonkeyPatch, *signals: signal.Signals) -> None:
-    """Send signals to this process each time the producer has handled a slot."""
+    """Send these signals to this process whenever the producer has handled a slot."""
     note = Producer.record_outcome
 
     def noted(producer: Producer, outcome: object) -> None:

@@ -53,7 +53,7 @@ def example(argument: Argument, number: int) -> tuple[str, Any]:
 
 
 def written(words: Words, options: list[tuple[Argument, Any]]) -> str:
-    """Return the text of a file with options of a command. Options that all commands share come first, then the command's table."""
+    """Return the text of a config file with options of a command. Options that all commands share come first, then the command's table."""
     texts: dict[str, str] = {"": ""}
     for argument, value in options:
         table = "" if words[0] in UNNAMED or argument.parameter.env_var else f"[{'.'.join(words)}]\n"
@@ -63,7 +63,7 @@ def written(words: Words, options: list[tuple[Argument, Any]]) -> str:
 
 
 def values(words: Words, *more: str) -> dict[str, Any]:
-    """Run a command line through the parser, and return the option values that the command gets, keyed by name."""
+    """Parse a command line, and return the option values that the command would receive, keyed by name."""
     command = COMMANDS[words]
     found = command.assemble_argument_collection()
     line = [

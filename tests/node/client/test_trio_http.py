@@ -50,7 +50,7 @@ Sends = Callable[[Next], None]
 
 @pytest.fixture
 def sends(monkeypatch: pytest.MonkeyPatch) -> Sends:
-    """A function that sets the chunks that the node at URL sends on each new connection."""
+    """A function that sets the data, in chunks, that the node at URL sends on each new connection."""
 
     def send(parts: Next) -> None:
         async def connect(*_: Any) -> Stream:
@@ -89,7 +89,7 @@ def every_turn() -> ReplyScheduler:
 
 
 async def turns_during(work: Callable[[], Any]) -> int:
-    """Run `work`, and return how many times another task ran meanwhile."""
+    """Run `work`, and return how often another task ran while it was running."""
     turns = 0
 
     async def other() -> None:
@@ -106,12 +106,11 @@ async def turns_during(work: Callable[[], Any]) -> int:
 
 
 def chunks(body: bytes) -> bytes:
-    """Encode a body with chunks of one byte."""
+    """Encode a body in HTTP's chunked encoding, with chunks of one byte."""
     return b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
 
 
 async def called(**options: Any) -> Any:
-    """Call a method of the node at URL, and return the result."""
     async with connected(URL, every_turn()) as connection:
         return await connection.call("a.b", {}, **options)
 

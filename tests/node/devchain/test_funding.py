@@ -44,7 +44,7 @@ def blocks_of(chain: Chain) -> list[SignedBlock]:
 
 
 def require_funded(chain: Chain) -> None:
-    """Assert that all accounts have their balances and keys, and that the creator has what the spec leaves to it."""
+    """Assert that all accounts have their balances and keys, and that the witness who created them has exactly the rest."""
     state, spec = chain.state, chain.state.spec
     for given in spec.genesis.accounts:
         account, authority = state.account(given.name), state.authority(given.name)

@@ -23,7 +23,7 @@ from tests.helpers.nodes import DEV, SECRET, START, make_block, transfer, trio_c
 
 
 class Yard:
-    """A chain with its processor and a producer, all on trio's mock clock. The clock advances only when no task can run."""
+    """A chain with its processor and its producer, on trio's mock clock. That clock advances only when no task can run."""
 
     def __init__(self, clock: MockClock, spec: ChainSpec = DEV, *, stale: bool = True, secret: bytes = SECRET) -> None:
         assert clock.autojump_threshold == 0

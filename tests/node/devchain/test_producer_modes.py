@@ -146,7 +146,7 @@ async def test_a_pushed_block_does_not_move_the_clock(nursery: trio.Nursery, aut
 
 
 async def waited(yard: Yard, trx: SignedTransaction) -> str:
-    """Push a transaction and wait for it. Return the reason why the call is refused."""
+    """Push a transaction, and wait for the block that includes it. Return the reason why the call is refused."""
     try:
         await yard.processor.wait_for(trx)
     except Refused as error:

@@ -48,7 +48,7 @@ def warm_pool(command: Sequence[str] = COMMAND) -> Callable[[int], Pool]:
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start processes even for a few blocks, use small batches, and wait for every answer."""
+    """Start processes even for a few blocks, use small batches, and wait for every answer of a process."""
     monkeypatch.setattr(block_prefetcher, "RECORDS_BEFORE_START", 1)
     monkeypatch.setattr(block_prefetcher, "BATCH_RECORDS", 5)
     monkeypatch.setattr(block_prefetcher, "BATCH_BLOCKS", 3)
@@ -130,7 +130,7 @@ VALID = ("high", "uncompressed")
 
 
 def is_refused(path: Path) -> bool:
-    """Whether a replay without worker processes refuses a file."""
+    """Whether a replay of this file without worker processes refuses a block."""
     try:
         replayed(path, 0)
     except BlockRefused:

@@ -56,7 +56,7 @@ def wait(ahead: KeyPrefetcher) -> None:
 
 
 def outcome(chain: Chain, push: KeyPrefetcher | Chain, trx: SignedTransaction) -> str:
-    """Push a transaction. Return the error message, or "accepted"."""
+    """Push a transaction. Return the error message, or "accepted" if there is none."""
     try:
         push.push(trx) if isinstance(push, KeyPrefetcher) else chain.push_transaction(trx)
     except ChainError as error:

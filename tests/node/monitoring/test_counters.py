@@ -111,7 +111,7 @@ async def test_pushes_of_clients_are_counted(nursery: trio.Nursery) -> None:
 
 
 def unsigned(chain: Chain) -> Any:
-    """Make a transfer without a signature."""
+    """Make a transfer that has no signature."""
     trx = transfer(chain, "unsigned")
     trx.signatures = ()
     return chain.state.wire.seal(trx)

@@ -1,4 +1,4 @@
-"""Free disk space: it is polled in the background, and each time it falls below the limit one warning is logged."""
+"""Free disk space: it is polled in the background, and each time it falls below the limit, one warning is logged."""
 
 import errno
 from pathlib import Path
@@ -22,12 +22,12 @@ def test_a_full_disk_is_logged_once() -> None:
 
 
 class Disk(SimulatedDisk):
-    """A disk whose free space can be read at the first and the third attempt, but not at the second."""
+    """A disk on which the first and the third attempt to read the free space succeed, while the second fails."""
 
     asked = 0
 
     def free(self, path: Path) -> int:
-        """Return a number of free bytes that reveals the number of the attempt."""
+        """Return a number of free bytes from which the test can tell which attempt it was."""
         self.asked += 1
         if self.asked == 2:
             raise OSError(errno.EIO, "Input/output error")

@@ -1,4 +1,4 @@
-"""The page /metrics: its values and format, and that no label contains data from clients."""
+"""The page /metrics: its values, its format, and the absence of client data in labels."""
 
 import os
 import subprocess

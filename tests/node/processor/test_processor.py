@@ -104,7 +104,7 @@ async def test_a_job_runs_at_once_if_the_queue_is_empty(nursery: trio.Nursery) -
 
 
 async def test_no_job_overtakes_another(nursery: trio.Nursery) -> None:
-    """A job is not run at once while an earlier job has been taken from the queue but has not started."""
+    """A job must wait in the queue if an earlier job has been taken from the queue but has not started yet."""
     chain, processor = await running(nursery, 0.0)
     done: list[str] = []
     after = transfer(chain, "after")
@@ -125,7 +125,7 @@ async def test_no_job_overtakes_another(nursery: trio.Nursery) -> None:
 
 
 async def test_jobs_that_run_at_once_let_other_tasks_run(nursery: trio.Nursery) -> None:
-    """After a time slice the caller yields to other tasks. Until it resumes, the jobs of all other callers are queued."""
+    """After a time slice, the caller lets other tasks run. Until it resumes, the jobs of all other callers are queued."""
     slices = 4
     chain, processor = await running(nursery, RUN_SECONDS_MAX / slices)
     seen: list[int] = []

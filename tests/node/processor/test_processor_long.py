@@ -1,4 +1,4 @@
-"""Long jobs of the processor: what other tasks read meanwhile, which calls wait, and that chain and log stay consistent."""
+"""Long jobs of the processor: which state other tasks read meanwhile, which calls wait, and whether chain and log stay consistent."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ TRANSFERS = 8
 
 
 class Long:
-    """A chain on which each transfer takes long, its processor, and a block from another node with TRANSFERS of them."""
+    """A chain on which each transfer takes long, its processor, and a block from another node that contains TRANSFERS transfers."""
 
     def __init__(self, log: BlockLog | None = None) -> None:
         self.watch = Watch(RUN_SECONDS_MAX)
@@ -188,7 +188,7 @@ async def test_a_long_revert_is_interrupted(nursery: trio.Nursery) -> None:
 
 
 async def test_the_limit_for_reapplying_pending_transactions_excludes_other_tasks(nursery: trio.Nursery) -> None:
-    """Time in which other tasks run doesn't count towards the limit."""
+    """The limit on the time for reapplying pending transactions doesn't count time in which other tasks run."""
     long = Long()
     for place in range(4):
         long.chain.push_transaction(transfer(long.chain, f"waits {place}"))
@@ -208,7 +208,7 @@ async def test_the_limit_for_reapplying_pending_transactions_excludes_other_task
 
 @pytest.mark.parametrize("at_once", [True, False])
 async def test_waiting_reads_run_before_the_next_long_job(nursery: trio.Nursery, at_once: bool) -> None:
-    """The first long job starts in the task of its caller (`at_once`), or in the task of the processor."""
+    """The first long job starts in its caller's task if `at_once` is set, otherwise in the processor's task."""
     long, seen = Long(), list[int]()
     scheduler = ReplyScheduler(gate=long.processor.gate)
     for place in range(TRANSFERS):

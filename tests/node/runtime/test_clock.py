@@ -9,8 +9,6 @@ HOUR = 3_600_000
 
 
 class Machine:
-    """A machine whose clock the test sets."""
-
     def __init__(self) -> None:
         self.now, self.passed = 100 * HOUR, 0
 

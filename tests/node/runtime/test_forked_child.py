@@ -1,4 +1,4 @@
-"""Forked children: their results and failures, and the sockets that they close."""
+"""Forked children: their results, their failures, and the sockets that they must close."""
 
 import os
 import signal

@@ -67,12 +67,12 @@ def lived(blocks: int = 30) -> Chain:
 
 
 def reversible_edits(chain: Chain) -> dict[bytes, Any]:
-    """Return the state edits of blocks that can be undone. A dump contains no others."""
+    """Return the state edits of the blocks that can be undone. A dump contains only these edits."""
     return {block_id: edits for block_id, edits in chain.sidecars.edits.items() if block_number(block_id) > chain.irreversible}
 
 
 def same(one: Chain, other: Chain) -> None:
-    """Assert that two chains are equal, except for data that depends on how they received their blocks."""
+    """Assert that two chains are equal, except for data that depends on how a chain has received its blocks."""
     own = {"here", "marks", "journal", "main branch", "blocks", "branches", "refused", "waiting", "edits"}
     first, second = ({name: value for name, value in all_of(chain).items() if name not in own} for chain in (one, other))
     assert first == second
@@ -162,7 +162,7 @@ def test_a_dump_holds_transactions_of_popped_blocks(tmp_path: Path) -> None:
 
 
 def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
-    """In another process, sets of strings are iterated in another order."""
+    """Python iterates over a set of strings in a different order in each process. The bytes of a dump must not depend on it."""
     dump(lived(), tmp_path / "a", DISK)
     script = (
         "import sys; from pathlib import Path; from tests.node.snapshots.test_dumps import DISK, dump, fresh, load\n"

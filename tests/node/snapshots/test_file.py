@@ -87,7 +87,7 @@ def test_swapped_pages_are_found(path: Path, tmp_path: Path) -> None:
 
 
 def rewritten(path: Path, target: Path, start: bytes = b"", **changes: object) -> Path:
-    """Copy a snapshot file with changes in its index or its first bytes, and adapt the digests."""
+    """Copy a snapshot file. Change its index or its first bytes in the copy, and recompute the digests."""
     opened = Snapshot(path, DISK)
     data = path.read_bytes()
     opened.close()

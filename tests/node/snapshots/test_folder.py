@@ -30,7 +30,7 @@ def grown(count: int) -> Chain:
 
 
 def older_of(chain: Chain) -> Older:
-    """Return a function that finds blocks of a chain by number, like one that reads a block log."""
+    """Return a function that finds blocks of a chain by number, as if it read a block log."""
     pack = chain.state.wire.pack_block
 
     def older(number: int) -> bytes | None:
@@ -41,7 +41,7 @@ def older_of(chain: Chain) -> Older:
 
 
 def saved(folder: Path, *counts: int) -> list[Path]:
-    """Save snapshots of a chain after different numbers of blocks, and return their paths."""
+    """Save a snapshot of a chain after each of these numbers of blocks. Return the paths of the snapshots."""
     return [save(grown(count), folder, DISK) for count in counts]
 
 

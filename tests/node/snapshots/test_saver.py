@@ -32,7 +32,7 @@ def saver_of(chain: Chain, data: Path, every: int = 1000) -> SnapshotSaver:
 
 
 async def started(data: Path) -> Chain:
-    """Start a node in a folder and close it. Return its chain."""
+    """Start a node with a data folder, then close it. Return its chain."""
     begun = site(data)
     folder = DataFolder(data, DEV, begun.chain.state.wire)
     try:

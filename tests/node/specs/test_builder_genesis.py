@@ -58,7 +58,9 @@ def rate(sbd: int) -> Price:
 
 
 def steem_per_mvest(chain: LocalChain) -> float:
-    """COIN for a million VESTS, as hivemind computes it (`hive/steem/client.py`). Its column holds less than 100,000."""
+    """Return the amount of COIN for a million VESTS, computed as in hivemind (`hive/steem/client.py`), whose column for it holds less than
+    100,000.
+    """
     props = chain.call("database_api.get_dynamic_global_properties")
     fund, shares = int(props[chain.spec.spell("total_vesting_fund_coin")]["amount"]), int(props["total_vesting_shares"]["amount"])
     return fund / 1000 / (shares / 1e12)
@@ -166,7 +168,9 @@ def test_fewer_witnesses_than_the_spec_names_are_refused(spec: ChainSpec) -> Non
 
 
 def test_folders_of_specs_without_these_keys_still_match() -> None:
-    """A folder's mark has the digest of these bytes, in which keys that are left out don't appear."""
+    """The digest that identifies a folder's chain doesn't change for specs without these keys, because keys that are left out aren't
+    encoded.
+    """
     content = decisive(load_spec("testnet"))
     assert b"special_witnesses" not in content
     assert b"vests_per_coin" not in content

@@ -25,7 +25,7 @@ def written(folder: Path, wire: Wire, blocks: list[SignedBlock]) -> bytes:
 
 
 def full(_file: object, _data: object, _start: int) -> None:
-    """Fail like a write to a full disk."""
+    """Raise the same error as a write to a full disk."""
     raise OSError(28, "No space left on device")
 
 

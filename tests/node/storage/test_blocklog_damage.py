@@ -1,4 +1,6 @@
-"""Damage that a start detects: changed and missing blocks, and files from another folder. Also tests repairs and their refusals."""
+"""Damage that is detected on startup: changed or missing blocks, and files from another folder. Also tests repairs, and refusals to
+repair.
+"""
 
 import errno
 import json
@@ -40,7 +42,7 @@ def folder(tmp_path: Path, made: tuple[Wire, list[SignedBlock]]) -> Path:
 
 
 def change(path: Path, at: int) -> None:
-    """Flip a bit of the byte at position `at` in a file."""
+    """Flip one bit of the byte at position `at` of a file."""
     data = bytearray(path.read_bytes())
     data[at] ^= 1
     path.write_bytes(data)
@@ -56,7 +58,7 @@ def refusal(folder: Path, wire: Wire) -> str:
 
 
 def make_former(folder: Path) -> None:
-    """Change a folder into one of the previous version, which has no checksums and no sync mark."""
+    """Convert a folder to the format of the previous version, which had no checksums and no sync mark."""
     (folder / "block_log.head").unlink()
     (folder / "block_log.sums").unlink()
     mark = json.loads((folder / "chain.json").read_text())
@@ -216,7 +218,7 @@ def test_a_removed_log_is_detected_and_rescued(tmp_path: Path, made: tuple[Wire,
 
 
 def branches(old_count: int, new_count: int) -> tuple[list[SignedBlock], list[SignedBlock]]:
-    """Return two branches that follow four common blocks. Only the first of the returned lists includes the common blocks."""
+    """Return two branches that fork after four common blocks. The first list begins with the common blocks; the second list lacks them."""
     one, other = dev_chain(), dev_chain()
     old = [make_block(one) for _ in range(4 + old_count)]
     for block in old[:4]:

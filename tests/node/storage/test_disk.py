@@ -1,4 +1,4 @@
-"""The system's disk and the simulated disk behave alike. Also tests what survives a power loss on the simulated disk."""
+"""The operating system's disk and the simulated disk behave alike. Also tests which data survives a power loss on the simulated disk."""
 
 import errno
 import os
@@ -98,7 +98,7 @@ def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
 
 
 def test_symbolic_links_are_not_written_through(tmp_path: Path) -> None:
-    """Anyone who can write to the folder could have created the link."""
+    """Anyone who can write to the folder could have created the link, so a write must not follow it."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     for name, leads_to in (("link", victim), ("dangling", tmp_path / "new")):

@@ -109,7 +109,7 @@ def test_an_invalid_line_is_an_error(tmp_path: Path, line: bytes) -> None:
 
 
 def test_every_flipped_bit_is_detected(tmp_path: Path) -> None:
-    """The last line is not tested, because damage at its end looks like a torn write."""
+    """The last line is left out, because damage at its end can't be distinguished from a torn write."""
     written(tmp_path).append(BLOCK, EDITS[1][1])
     path = tmp_path / EDITS_NAME
     whole = path.read_bytes()

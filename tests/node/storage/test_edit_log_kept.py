@@ -36,7 +36,7 @@ Seen = tuple[bytes, str, dict[str, bytes], dict[bytes, Any]]
 
 
 class Driven:
-    """A dev chain in a data folder, connected to it as in a node, but without the node's tasks."""
+    """A dev chain that is connected to a data folder as in a node, but without the node's tasks."""
 
     def __init__(self, disk: SimulatedDisk, plugins: tuple[str, ...] = DEV.plugins) -> None:
         self.disk = disk
@@ -63,7 +63,9 @@ class Driven:
             loaded.finish()
 
     def seen(self) -> Seen:
-        """Return the head and the data that a restart restores: all except pending transactions and the state edits of other branches."""
+        """Return the data that a restart must restore: the head and the state, without pending transactions and the edits of other
+        branches.
+        """
         chain = self.chain
         now = chain.savepoint()
         chain.clear_pending()

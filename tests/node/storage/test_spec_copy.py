@@ -49,7 +49,9 @@ def test_the_digest_of_the_copy_is_in_the_mark(tmp_path: Path) -> None:
 
 
 def test_chains_of_older_versions_are_the_same() -> None:
-    """Their folders, snapshots and streams still fit, since fields that have been added since are left out."""
+    """Folders, snapshots and streams of chains from older versions are still accepted, since fields that are new in the spec are left
+    out.
+    """
     digests = {
         name: (mark_of(spec).genesis[:8], genesis_fingerprint(spec)[:8])
         for name in ("testnet", "steem-mainnet")

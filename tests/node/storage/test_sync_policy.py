@@ -22,7 +22,7 @@ FOLDER = Path("/data")
 
 
 class SlowDisk:
-    """Counts syncs, and delays them until the test allows them, like a slow disk."""
+    """Counts syncs. Each sync takes until the test allows it to end, as on a slow disk."""
 
     def __init__(self) -> None:
         self.syncs = 0

@@ -140,7 +140,7 @@ def test_a_signal_ends_all_processes(folder: Path, monkeypatch: pytest.MonkeyPat
 
 
 class Killer(RangeProgress):
-    """Kills the first range's process each of the first `times` times that it starts."""
+    """Range progress that kills the process of the first range. It does so each of the first `times` times that this process starts."""
 
     def __init__(self, ranges: list[Range], times: int) -> None:
         super().__init__(ranges)

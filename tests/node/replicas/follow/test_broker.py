@@ -25,7 +25,7 @@ START = SyncPosition(0, 1, "")
 
 
 def about(spec: ChainSpec = DEV) -> bytes:
-    """Return the stream header that the child process writes first."""
+    """Return the stream header with which the child process's output begins."""
     header = StreamHeader(name=spec.name, chain_id=spec.chain_id.hex(), genesis=genesis_fingerprint(spec), head=2)
     return encode_line(header) + b"\n"
 
@@ -43,7 +43,7 @@ def says(monkeypatch: pytest.MonkeyPatch) -> Say:
 
 
 async def what_comes(spec: ChainSpec = DEV) -> list[object]:
-    """Read a source to its end, and return its events. Raises the error with which the source ends."""
+    """Read a source to its end. Return its events, or raise the error with which the source ends."""
     found: list[object] = []
     async for batch in BrokerSource(URL, spec).batches(START):
         found += batch

@@ -23,7 +23,7 @@ ONE, OTHER = Caller("10.0.0.1", "far"), Caller("2001:db8::/64", "far")
 
 
 class Site:
-    """A node, and the processor of a replica that follows it."""
+    """A node, and the processor of a replica that follows the node."""
 
     def __init__(self, world: PushClients) -> None:
         url = f"http://127.0.0.1:{world.port}"

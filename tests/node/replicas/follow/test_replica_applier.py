@@ -151,7 +151,7 @@ def test_random_changes_lead_to_the_same_state(pair: Pair, seed: int) -> None:
 
 
 def step(pair: Pair, draw: random.Random, kinds: Counter[str]) -> str:
-    """Make a random change to the followed chain, and return the kind of change."""
+    """Make a random change to the followed chain. Return the name of the kind of change."""
     chain, devchain = pair.chain, pair.devchain
 
     def broadcast() -> None:

@@ -65,7 +65,9 @@ async def test_a_replica_reconnects() -> None:
 
 
 class Older:
-    """The methods of a node without streams, which returns blocks one by one or in ranges, through condenser_api or block_api."""
+    """The RPC methods of an older node, which has no stream of blocks. Clients read its blocks one by one or, with `has_ranges`, in
+    ranges.
+    """
 
     def __init__(self, *, has_ranges: bool, is_condenser: bool) -> None:
         self.chain = dev_chain()

@@ -1,4 +1,6 @@
-"""The health of a replica whose head is old: the replica is healthy only while the followed node confirms that head."""
+"""The health of a replica that has received no block for long. It is healthy only while the followed node confirms that its head is
+current.
+"""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +23,7 @@ LIFE_SECONDS = 5
 
 
 class Told:
-    """A source that yields the events that the test sends."""
+    """A source of blocks that yields the events which the test sends."""
 
     def __init__(self) -> None:
         self.say, self._said = trio.open_memory_channel[list[Event | Heartbeat]](100)
@@ -47,7 +49,7 @@ class World:
         self.replica = ReplicaTask("there", self.source, applier, self.processor, lambda error: None, trio_clock)
 
     def block(self) -> NewBlock:
-        """Make a block at the current time on the followed chain, and return its event."""
+        """Make a block on the followed chain in the slot of the current time. Return the event with which the chain announces it."""
         block: SignedBlock = make_block(self.owner, missed=int(trio_clock() // 1000 - self._time()) // 3)
         return new_block(self.owner, block)
 
@@ -55,7 +57,7 @@ class World:
         return max(self.owner.state.props.time, self.owner.state.spec.constants.COIN_GENESIS_TIME)
 
     def say(self, *said: Event | Heartbeat) -> None:
-        """Let the source yield these events, as one batch."""
+        """Make the source yield these events, as one batch."""
         self.source.say.send_nowait(list(said))
 
     async def hear(self, said: Heartbeat, seconds: int) -> None:

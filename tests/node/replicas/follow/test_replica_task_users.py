@@ -25,7 +25,7 @@ async def pair(readers: int = 0) -> AsyncIterator[tuple[InProcessNode, InProcess
 
 
 def is_like(replica: InProcessNode, owner: InProcessNode) -> bool:
-    """Whether a replica has the same head block as its owner."""
+    """Whether a replica has the same head block as the node that it follows."""
     return replica.chain.state.props.head_block_id == owner.chain.state.props.head_block_id
 
 
@@ -77,7 +77,7 @@ class Fake:
         self.may_answer = trio.Event()
 
     async def talk(self, stream: trio.SocketStream) -> None:
-        """Reply to a request when the test allows it, unless the client disconnects first."""
+        """Reply to a request once the test allows it, unless the client disconnects first."""
         while b"\r\n\r\n" not in await stream.receive_some(1 << 20):
             pass
         self.asked += 1

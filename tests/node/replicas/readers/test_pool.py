@@ -1,4 +1,4 @@
-"""The pool of readers: which readers get connections, and how it serves the requests that they forward."""
+"""The pool of reader processes: which readers get connections, and how the pool serves the requests that they forward."""
 
 import socket
 from itertools import count

@@ -24,7 +24,7 @@ STEPS = 60
 
 
 class Line:
-    """A channel that encodes each message, decodes it and immediately applies it to the reader's chain."""
+    """A channel without a socket: it encodes each message, decodes it, and immediately applies it to the reader's chain."""
 
     def __init__(self, replica: ReaderChain) -> None:
         self.replica = replica

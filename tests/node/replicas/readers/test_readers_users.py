@@ -1,4 +1,4 @@
-"""Users of a node with reader processes, over each protocol. The process that serves a user makes no difference."""
+"""Users of a node with reader processes, over each protocol. They get the same replies from every process."""
 
 from tests.helpers.users import uses_each_way
 from tests.helpers.ways import node_here

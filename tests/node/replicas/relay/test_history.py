@@ -1,4 +1,4 @@
-"""Blocks in a broker: names, message ids, contents, and the search for a block when earlier blocks were removed."""
+"""Blocks in a broker: names, message ids, contents, and the search for a block after earlier blocks were removed from the broker."""
 
 import json
 import random
@@ -94,7 +94,7 @@ def history(draw: random.Random, count: int) -> list[Message]:
 
 
 def main_branch(messages: list[Message]) -> list[tuple[int, str]]:
-    """Return the blocks that are on the main branch after these messages, newest first."""
+    """Return the number and id of each block that is on the main branch after these messages, newest first."""
     branch: list[tuple[int, str]] = []
     for message in messages:
         if message.id:

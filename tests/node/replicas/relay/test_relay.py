@@ -1,4 +1,4 @@
-"""A relay, its readers, a node and a broker in one process, and failures of each of them."""
+"""A relay, its readers, a node and a broker, all in one process. Each of them fails in some tests."""
 
 import asyncio
 import json
@@ -66,12 +66,12 @@ class World:
         make_block(self.chain, missed=5)
 
     def small(self, count: int = 1) -> None:
-        """Make blocks that each fit in one message."""
+        """Make blocks that are each small enough for one message."""
         self.node.world.make(count)
         self.node.wake()
 
     def large(self, count: int = 1) -> None:
-        """Make blocks that need several messages each, and whose operations do too."""
+        """Make blocks that are too large for one message. Their operations are too large for one message as well."""
         for number in range(count):
             self.chain.push_transaction(transfer(self.chain, memo=str(number) * 2000))
         self.small()
@@ -156,7 +156,7 @@ class Reading:
         return [json.loads(line) for line in self._file.getvalue().splitlines()][1:]
 
     async def has(self, chain: Chain) -> None:
-        """Wait until the blocks of the lines are those of a chain."""
+        """Wait until the lines contain exactly the blocks of a chain."""
         await self.until(lambda lines: branch_of(lines) == ids(chain))
 
     async def until(self, is_true: Callable[[list[Any]], bool]) -> None:
@@ -180,7 +180,7 @@ async def answer(world: World, what: str, number: int = 0) -> Any:
 
 
 def in_world(max_payload: int = SMALL) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
-    """Decorator of tests that run under asyncio with a node and a broker, which they get as a `World`."""
+    """Return a decorator for async tests. It runs a test under asyncio, and passes it a `World`: a node and a broker."""
 
     def decorate(scenario: Callable[..., Awaitable[None]]) -> Callable[..., None]:
         def test(**given: Any) -> None:
@@ -227,7 +227,7 @@ async def test_large_blocks_pass_like_small_ones(world: World) -> None:
 
 
 def ids_from(lines: list[Any], first: int) -> list[str]:
-    """Return the ids of the blocks with at least the number `first`."""
+    """Return the ids of the blocks from number `first` on."""
     return [line["id"] for line in lines if "block" in line and line["block"] >= first]
 
 
@@ -487,7 +487,7 @@ async def test_both_ends_can_disconnect(world: World) -> None:
     relay = world.relay()
 
     async def counted() -> None:
-        """Wait until the broker has all blocks and has acknowledged them to the relay, which counts a block only then."""
+        """Wait until the relay has counted all blocks. It counts a block only after the broker has acknowledged it."""
         await world.relayed()
         await until(lambda: relay.counters.blocks == len(ids(world.chain)))
 

@@ -79,7 +79,7 @@ def test_checked_blocks_give_the_same_bytes_as_trusted_ones(whole: Path, tmp_pat
 
 
 class Failing(SystemDisk):
-    """A disk that fails at the n-th rename, like a process that is killed there."""
+    """A disk on which the n-th rename fails, as if the process were killed at that point."""
 
     def __init__(self, left: int) -> None:
         self.left = left

@@ -31,7 +31,7 @@ LOG, LAST = case_log(CASE), 105
 
 @cache
 def digests(case: str) -> list[str]:
-    """Return the digests of the state after each block of a test case, from genesis on, computed by a replay with all checks."""
+    """Return the state digest after each block of a test case, from genesis on, computed by a replay with all checks."""
     player = Player(case_log(case).parent)
     found = [state_digest(player.chain.state)]
     for block in player.blocks():
@@ -68,7 +68,7 @@ def test_compressed_files_keep_their_blocks(form: str, tmp_path: Path) -> None:
 
 
 def applied_by_hand(number: int, count: int) -> Chain:
-    """Return a chain at block `number` - 1, with the first `count` transactions of the next block pushed as pending ones."""
+    """Return a chain at block `number` - 1, to which the first `count` transactions of the next block have been pushed."""
     player = Player(LOG.parent, plugins=())
     player.advance(number - 1)
     block = list(player.blocks())[number - 1]

@@ -22,7 +22,7 @@ def copies(state: Any) -> Rows:
 
 
 def apply(rows: Rows, step: BlockStep) -> None:
-    """Apply the changes of a block to copies of the rows, and assert that the values before the changes are right."""
+    """Apply the row changes of a block to copies of the rows. Assert that the old values in the changes equal the current ones."""
     for change in step.changes:
         table = rows[change.table]
         old = table.get(change.id, {})

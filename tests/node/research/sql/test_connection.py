@@ -1,4 +1,4 @@
-"""An export in DuckDB: it has every view and macro, can't read other files, and can't write any file."""
+"""An export opened in DuckDB has every view and macro. Queries can't read other files, and can't write any file."""
 
 import shutil
 from pathlib import Path

@@ -35,7 +35,7 @@ def vests(amount: int) -> Decimal:
 
 
 def operations(workload: Exported, *kinds: type[Operation]) -> Iterator[Any]:
-    """Yield the operations of these kinds in the workload's blocks, or all operations if no kind is given."""
+    """Yield the operations of these classes in the workload's blocks, or all operations if none is given."""
     for block in workload.blocks:
         for transaction in block.transactions:
             for operation in transaction.operations:
