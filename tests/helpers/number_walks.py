@@ -126,7 +126,9 @@ def mana_of(state: State, account: Account, change: int) -> None:
 
 
 def of_witness_votes(approve: bool) -> Step:
-    """Return a step in which an account approves a witness, or withdraws its approval. The step returns the account's number of approvals."""
+    """Return a step in which an account approves a witness, or withdraws its approval. The step returns the account's number of
+    approvals.
+    """
 
     def step(state: State, start: int) -> int:
         voter = alice(state, witnesses_voted_for=start)
