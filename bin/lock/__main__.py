@@ -21,6 +21,7 @@ PROFILES = {
     "run": [],
     "data": ["--extra", "data"],
     "nats": ["--extra", "nats"],
+    "testcontainers": ["--extra", "testcontainers"],
 }
 
 

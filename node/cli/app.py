@@ -61,7 +61,10 @@ app.command("node.cli.export:export_command", name="export", help="Export blocks
 app.command("node.cli.sql:sql_command", name="sql", help="Query an export in SQL.", group=TOOLS)
 app.command("node.cli.report:report_command", name="report", help="Draw charts of a chain's activity, in one HTML file.", group=TOOLS)
 app.command(
-    "node.cli.optional_libraries:install_command", name="install", help="Install optional dependencies: data, nats or ray.", group=TOOLS
+    "node.cli.optional_libraries:install_command",
+    name="install",
+    help="Install optional dependencies: data, nats, ray or testcontainers.",
+    group=TOOLS,
 )
 app.command("node.cli.keys:keys_command", name="keys", help="Print the keys of an account.", group=TOOLS)
 

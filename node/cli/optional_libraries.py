@@ -22,13 +22,17 @@ from node.runtime.optional_libraries import Extra, load_extra
 from node.runtime.output import say
 
 # The modules that show whether an extra is installed.
-MODULES: dict[Extra, tuple[str, ...]] = {"data": ("pyarrow", "duckdb", "pandas"), "nats": ("nats",), "ray": ("ray", "grpc")}
+MODULES: dict[Extra, tuple[str, ...]] = {
+    "data": ("pyarrow", "duckdb", "pandas"),
+    "nats": ("nats",),
+    "ray": ("ray", "grpc"),
+    "testcontainers": ("testcontainers",),
+}
+HELP = "data: exports, SQL, reports; nats: blocks from a broker; ray: replay on a cluster; testcontainers: nodes in containers for tests."
 
 
-def install_command(
-    extra: Annotated[Extra, Parameter(help="data: exports, SQL, reports; nats: blocks from a broker; ray: replay on a cluster.")], /
-) -> int:
-    """Install optional dependencies: data, nats or ray."""
+def install_command(extra: Annotated[Extra, Parameter(help=HELP)], /) -> int:
+    """Install optional dependencies: data, nats, ray or testcontainers."""
     if IS_INSTALLED and any(find_spec(module) is None for module in MODULES[extra]):
         install(packages_of(extra, requires("coind") or ()))
     for module in MODULES[extra]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from node.runtime.errors import NodeError
 
-Extra = Literal["data", "nats", "ray"]
+Extra = Literal["data", "nats", "ray", "testcontainers"]
 
 
 def load_extra(module: str, extra: Extra, *, what: str) -> ModuleType:

@@ -130,7 +130,7 @@ def requirements() -> list[Requirement]:
 
 
 def test_wheel_version_ranges_include_locked_versions() -> None:
-    versions = locked("fuzz") | locked("ray")
+    versions = locked("fuzz") | locked("ray") | locked("testcontainers")
     for need in requirements():
         assert {each.operator for each in need.specifier} == {">=", "<"}, need
         assert need.specifier.contains(versions[canonicalize_name(need.name)]), need
@@ -191,7 +191,7 @@ def foreign() -> set[tuple[str, str]]:
 
 
 def test_imported_packages_are_locked() -> None:
-    known = set(locked("fuzz") | locked("ray"))
+    known = set(locked("fuzz") | locked("ray") | locked("testcontainers"))
     packages = packages_distributions()
     found = [(path, top) for path, top in sorted(foreign()) if not path.startswith((CLIENTS, EXPLORER, NATS, NOTEBOOK, SITE, SPARK))]
     # Packages that aren't installed, for example those only for fuzzing, count under their import name.

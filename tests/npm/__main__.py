@@ -54,12 +54,22 @@ def results() -> Iterator[str]:
         yield ran("npm installs the package", ["npm", "install", "--offline", "--no-audit", "--no-fund", f"./{archive.name}"], project)
         yield contents(archive, project / "node_modules" / "coind")
         for step in read_page(ROOT / "docs" / "test-suites.md"):
-            if isinstance(step, Block) and step.name.endswith((".ts", ".js")):
+            if isinstance(step, Block) and step.name.endswith((".ts", ".js", ".mjs")):
                 (project / step.name).write_text(step.text)
-        for path in (HERE / "tsconfig.json", HERE / "types.ts"):
+        for path in (HERE / "tsconfig.json", HERE / "types.ts", HERE / "containers.test.mjs"):
             shutil.copy(path, project)
         for suite, command in SUITES.items():
             yield ran(suite, [str(HERE / "node_modules" / ".bin" / command[0]), *command[1:]], project)
+        if has_image():
+            yield ran("containers", ["node", "--test", "containers.test.mjs", "service.test.mjs"], project)
+        else:
+            yield report("skip containers: Docker has no image coind, which docs/deploy.md builds")
+
+
+def has_image() -> bool:
+    """Whether Docker is running, and has the image coind."""
+    docker = shutil.which("docker")
+    return docker is not None and subprocess.run([docker, "image", "inspect", "coind"], capture_output=True, check=False).returncode == 0
 
 
 def contents(archive: Path, installed: Path) -> str:

@@ -3,6 +3,7 @@ import {Chain, Node, Refused, type Account, type Head} from 'coind'
 import {coinChain as ofJest} from 'coind/jest'
 import {coinChain as ofMocha} from 'coind/mocha'
 import {coinChain as ofNodeTest} from 'coind/node-test'
+import {CoindContainer} from 'coind/testcontainers'
 import {coinChain as ofVitest} from 'coind/vitest'
 
 export async function use(): Promise<void> {
@@ -13,8 +14,10 @@ export async function use(): Promise<void> {
   const refusal: Refused = await node.refused(() => node.broadcast(['vote', {weight: head.head_block_number}], [alice.posting.private]))
   const {block_num: block} = await node.broadcast([['vote', {}], ['vote', {}]])
   await node.call<{balance: string}[]>('condenser_api.get_accounts', [[refusal.rule]])
+  const container = await new CoindContainer('coind', {chain: 'dev-tests'}).withNetworkAliases('coind').start()
+  const address: [string, string] = [container.getId(), container.chain.url]
   // @ts-expect-error: a block number is null while the transaction is pending
-  block.toFixed()
+  block.toFixed(address.length)
   // @ts-expect-error: not a number
   await node.mine('1')
   // @ts-expect-error: no such role

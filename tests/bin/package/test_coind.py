@@ -26,7 +26,7 @@ def names(wheel: Path) -> Iterator[tuple[str, str]]:
 def test_wheel_contains_one_top_level_package(package: Installed) -> None:
     found = [name for name, _ in names(package.wheel)]
     assert {name.partition("/")[0] for name in found} == {"coind", f"coind-{VERSION}.dist-info"}
-    assert {"coind/py.typed", "coind/testing.py", "coind/genesis/dev.toml", "coind/rpc/explorer/web/index.html"} <= set(found)
+    assert {"coind/py.typed", "coind/testing/__init__.py", "coind/genesis/dev.toml", "coind/rpc/explorer/web/index.html"} <= set(found)
     assert [name for name in found if "__pycache__" in name or "/tests/" in name] == []
 
 
@@ -49,7 +49,7 @@ def test_metadata(package: Installed) -> None:
     [text] = [text for name, text in names(package.wheel) if name.endswith(".dist-info/METADATA")]
     found = Parser().parsestr(text)
     assert (found["Name"], found["Version"], found["License-Expression"], found["Metadata-Version"]) == ("coind", VERSION, "MIT", "2.4")
-    assert found.get_all("Provides-Extra") == ["data", "nats", "ray"]
+    assert found.get_all("Provides-Extra") == ["data", "nats", "ray", "testcontainers"]
     assert {"Framework :: Trio", "Framework :: Pytest", "Typing :: Typed"} <= set(found.get_all("Classifier") or ())
     assert any(name.endswith("/licenses/LICENSE") for name, _ in names(package.wheel))
 
