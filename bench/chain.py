@@ -78,7 +78,7 @@ class BenchChain(Chain):
             self.apply(LimitOrderCreate(user(i), i, sell, receive, False, self.state.head_time + 86_400))
 
     def give_key(self, name: str) -> None:
-        """Replace the keys of an account with the witness's key. `secret` can then sign for the account."""
+        """Replace an account's active key with the witness's key, so that `secret` can sign for the account."""
         self.state.account_authorities.modify(self.state.authority(name), active=key_authority(public_key(self.secret)))
 
     def signed(self, *operations: Operation) -> SignedTransaction:

@@ -71,7 +71,7 @@ def transfers(port: int, count: int, first: int, memo: str = "") -> Iterator[byt
 
 
 def head_of(port: int) -> dict[str, Any]:
-    """Return the dynamic global properties of the node at this port. They include its head block."""
+    """Return the dynamic global properties, which include the head block, from the node at this port."""
     properties: dict[str, Any] = json.loads(HttpClient(port).ask(QUERY))["result"]
     return properties
 

@@ -122,7 +122,7 @@ def questions(chain: Chain, busy: tuple[int, int] | None = None, longest: tuple[
 
 
 def busy_block(chain: Chain) -> tuple[int, int]:
-    """Return the block with nearly 50 transactions (the closest number, and the newest such block), and its number of transactions."""
+    """Return the number of the block whose transaction count is closest to 50 (the newest such block), and that count."""
     numbers = range(1, chain.state.props.head_block_number + 1)
     sizes = {number: len(block.transactions) for number in numbers if (block := chain.block_by_number(number)) is not None}
     best = min(reversed(sizes), key=lambda number: abs(sizes[number] - PLENTY_OF_TRANSACTIONS))

@@ -46,7 +46,7 @@ def seconds(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def with_pytest(command: str, package: str) -> tuple[float, float]:
-    """Run the suite like a user's project does. Return the seconds of the whole run, and the CPU seconds, including those of the node."""
+    """Run the suite in the same way as a user's project. Return the seconds of the whole run, and the CPU seconds, including the node's."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_suite.py").write_text(SUITE, encoding="utf-8")
         Path(folder, "pytest.ini").write_text("[pytest]\n", encoding="utf-8")

@@ -64,7 +64,7 @@ Work = Callable[["Node"], Awaitable[Any]]
 
 
 class Node(Struct, eq=False):
-    """A chain, with those parts of a node that the measurements need."""
+    """A chain, with the parts of a node that the measurements need."""
 
     chain: BenchChain
     processor: Processor
@@ -368,7 +368,7 @@ def in_turn(do: Callable[[Node], Any]) -> Work:
 
 
 def dev_call(name: str, params: dict[str, Any]) -> Work:
-    """Return a task that does a `dev_api` call."""
+    """Return a task that makes a `dev_api` call."""
     return ask_for(request(f"dev_api.{name}", params))
 
 

@@ -1,4 +1,4 @@
-"""Generates the page of the commands of `coind`. It uses the same declarations as the help texts."""
+"""Generates the docs page of the commands of `coind`, from the same declarations as the help texts."""
 
 from collections.abc import Iterator
 

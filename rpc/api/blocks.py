@@ -39,7 +39,7 @@ def _in_slices(show: RecordEncoder, known_by: bytes, read: Callable[[], SignedBl
 @method("block_api.get_block_header", record=BlockHeader)
 @method("condenser_api.get_block_header", record=BlockHeader)
 def get_block_header(chain: Chain, show: RecordEncoder, /, block_num: UInt32) -> Json | None:
-    """Return the header of the block with this number, or null. Its extensions are encoded as objects in both API groups."""
+    """Return the header of the block with this number, or null. The header's extensions are encoded as objects in both API groups."""
     is_settled = 0 < block_num <= chain.irreversible
     header = chain.irreversible_blocks.header(block_num) if is_settled else chain.block_by_number(block_num)
     return None if header is None else show.wire.header_to_json(header)

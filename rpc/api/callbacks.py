@@ -30,7 +30,7 @@ def set_block_applied_callback(session: Session, callback: UInt64) -> None:
 @method("condenser_api.set_pending_transaction_callback")
 @method("database_api.set_pending_transaction_callback")
 def set_pending_transaction_callback(session: Session, callback: UInt64) -> None:
-    """Send each transaction that is accepted from now on to this callback. It replaces the client's earlier transaction callback."""
+    """Send each transaction that is accepted from now on to a callback. The callback replaces the client's earlier transaction callback."""
     session.set_callback(Topic.pending, callback)
 
 

@@ -45,7 +45,7 @@ async def push_transaction(
     extensions: Extensions,
     signatures: Signatures,
 ) -> Outcome:
-    """Push a transaction. Its fields are the arguments of the call."""
+    """Push a transaction. The arguments of the call are the transaction's fields."""
     trx = SignedTransaction(ref_block_num, ref_block_prefix, expiration, operations, extensions, signatures)
     try:
         await processor.push_transaction(wire.seal(trx), caller)

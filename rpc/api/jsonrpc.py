@@ -31,7 +31,7 @@ def discover(service: Service) -> dict[str, Any]:
 
 
 class Document:
-    """OpenRPC document of a service's methods. It is built on first use and must not be changed."""
+    """OpenRPC document of a service's methods. The document is built on first use and must not be changed."""
 
     def __init__(self, names: tuple[str, ...], wire: Wire) -> None:
         # Imported here, since few nodes ever get a request for the document.

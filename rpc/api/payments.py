@@ -48,7 +48,7 @@ def find_sbd_conversion_requests(state: State, show: RecordEncoder, /, account: 
 
 @method("condenser_api.get_conversion_requests", record=ConversionRecord)
 def get_conversion_requests(state: State, show: RecordEncoder, /, account_or_id: Annotated[Any, Example("alice")]) -> list[Json]:
-    """Return an account's pending conversions, ordered by request number. For a number, return the conversion with this record id."""
+    """Return an account's pending conversions, ordered by request number. For a number, return the conversion with that record id."""
     if type(account_or_id) is int:
         row = state.convert_requests.get(account_or_id)
         return [] if row is None else [show(ConversionRecord, row)]

@@ -66,7 +66,7 @@ def find_smt_contributions(state: State, show: RecordEncoder, /, symbol_contribu
 
 
 def find_token(state: State, symbol: int) -> smt.SmtToken | None:
-    """Return the token whose symbol has the same digits. Its precision may differ, except for the built-in symbols."""
+    """Return the token whose symbol has the same digits. The precision may differ, except for the built-in symbols."""
     return token_with_name(state, symbol_from_digits(nai_digits(liquid_variant(symbol)), 0))
 
 

@@ -19,7 +19,7 @@ AccountExpiration = exactly("by_account_expiration", EXPIRATION_TYPES, AccountNa
 
 
 class RouteType(enum.Enum):
-    """Which power-down routes are requested: those from the account, those to it, or both."""
+    """Which power-down routes are requested: the routes from the account, the routes to the account, or both."""
 
     incoming = 0
     outgoing = 1
@@ -48,7 +48,7 @@ def get_vesting_delegations(
 
 @method("database_api.find_vesting_delegation_expirations", key="delegations", record=DelegationExpirationRecord)
 def find_vesting_delegation_expirations(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
-    """Return an account's VESTS from ended delegations that have not returned to it yet, ordered by the time of their return."""
+    """Return the VESTS from an account's ended delegations that it hasn't got back yet, ordered by the time of their return."""
     return show.each(DelegationExpirationRecord, few(state.delegation_expirations.by_account_expiration, account))
 
 

@@ -185,7 +185,7 @@ class Argument(Struct, Generic[Value], frozen=True):
 
 
 class PreparsedTransaction(dict[str, Any]):
-    """The JSON object of a transaction in a call's params, together with the transaction that was parsed from it before the call."""
+    """The JSON of a transaction in a call's params, together with the transaction, which was parsed before the call."""
 
     def __init__(self, value: dict[str, Any], transaction: SignedTransaction) -> None:
         super().__init__(value)

@@ -317,7 +317,7 @@ async def _wait_disconnect(receive: Receive) -> None:
 
 
 def _without_body(wait_disconnect: Callable[[], Awaitable[object]]) -> Receive:
-    """Return a `receive` function for Quart: it returns an empty body, and a disconnect event when `wait_disconnect` returns."""
+    """Return a `receive` function for Quart. It first returns an empty body, then, after `wait_disconnect`, a disconnect event."""
     waiting = [{"type": "http.request", "body": b"", "more_body": False}]
 
     async def receive() -> dict[str, Any]:

@@ -97,7 +97,7 @@ class Connection:
         self._stream.socket.close()
 
     def end_when_idle(self) -> None:
-        """End the connection as soon as no request is open."""
+        """End the connection as soon as it has no open request."""
         self.is_ending = True
         if self._is_idle:
             self.scope.cancel()

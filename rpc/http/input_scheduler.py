@@ -89,7 +89,7 @@ class FairInputScheduler(trio.abc.Instrument):
         return ticket
 
     async def run(self) -> None:
-        """Admit queued inputs until cancelled. The number of inputs admitted per loop iteration adapts to the duration of the last one."""
+        """Admit queued inputs until cancelled. The number of inputs per loop iteration adapts to the duration of the last iteration."""
         trio.lowlevel.add_instrument(self)
         try:
             while True:

@@ -42,7 +42,7 @@ _log = Log("rpc")
 
 
 class _Bucket(Struct, eq=False):
-    """Bucket of an address: the time when it will be empty, and the time of its last log line, in seconds of the stopwatch."""
+    """Leaky bucket of an address: the time at which it will be empty, and the time of its last log line, in seconds of the stopwatch."""
 
     empty_at: float
     reported_at: float = -REPORT_SECONDS

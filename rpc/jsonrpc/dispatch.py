@@ -183,7 +183,7 @@ class Service:
                 reply.close()  # no effect if it has finished
 
     def _one(self, request: Any, caller: Caller, in_slices: bool) -> Reply:
-        """Return the reply to one request. It is checked in the order of rpc-api.md §1.4, then its method is called."""
+        """Check a request in the order of rpc-api.md §1.4, call its method, and return the reply."""
         if type(request) is not dict:
             return self._refuse_non_object(request)
         request_id = request.get("id")

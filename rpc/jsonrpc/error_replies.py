@@ -95,7 +95,7 @@ class ErrorReplies:
         return error_reply(request_id, said)
 
     def not_found(self, request_id: RequestId, path: Path, caller: Caller) -> bytes:
-        """Return the reply to an unknown method name. It contains similar names, or the reason why the method isn't served."""
+        """Return the reply to an unknown method name, with similar names, or with the reason why the method isn't served."""
         rights = caller.is_local, caller.session is not None
         error = self._registry.not_found(path, rights)
         self._observe("", 0.0, error)

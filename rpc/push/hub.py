@@ -292,7 +292,7 @@ class Hub:
             _log.exception("a notice could not be made")
 
     def refused(self, trx: SignedTransaction | None, error: ChainError, explanation: Explanation | None) -> None:
-        """Publish the refusal of a client's transaction. `trx` is None if it can't be parsed."""
+        """Publish the refusal of a client's transaction. `trx` is None if the transaction couldn't be parsed."""
         if self._subscriptions[Topic.refusals] or self.on_refusal is not None:
             self.notify_refusal(self._refusal(trx, error, explanation))
 

@@ -247,7 +247,7 @@ class Session:
             self._pop_first()
 
     def paused(self) -> "Pause":
-        """Return a context manager that pauses the notices inside it."""
+        """Return a context manager. Inside it, `next` waits even if notices are queued."""
         return self._pause
 
     def pause(self) -> None:

@@ -142,7 +142,7 @@ class TagRecord(Struct):
 
 
 class TagCountRecord(Struct):
-    """A tag, and the number of an author's comments with it, read from the row of the author and tag."""
+    """A tag, and the number of an author's comments that have the tag."""
 
     tag: Text
     count: Annotated[int, FieldPath("total_posts", UInt32)]

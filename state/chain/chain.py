@@ -184,7 +184,7 @@ class Chain:
         self.main_branch.pop(1)
 
     def pop_blocks(self, count: int) -> None:
-        """Undo the last `count` blocks, or refuse if fewer are poppable. Their transactions are applied again after the next block."""
+        """Undo the last `count` blocks, or refuse if fewer can be popped. Their transactions are applied again after the next block."""
         require(count > 0, "the number of blocks must be above 0", condition="count > 0")
         require(
             count <= self.main_branch.poppable,

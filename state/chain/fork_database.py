@@ -97,14 +97,14 @@ class ForkDatabase:
         return self._main.get(number)
 
     def push_head(self, block: SignedBlock) -> None:
-        """Make a block the head. It must follow the current head, or be the first block."""
+        """Make a block the head. The block must follow the current head, or be the first block."""
         assert self.head is None or block.previous == self.head.id, "the block doesn't follow the head"
         if self.head is None:
             self._oldest = block.number
         self._main[block.number] = self._main_by_id[block.id] = self.head = block
 
     def pop_head(self) -> SignedBlock:
-        """Remove the head from the main branch and return it. Its parent becomes the head."""
+        """Remove the head from the main branch and return it. The removed block's parent becomes the head."""
         head = self.head
         assert head is not None
         del self._main[head.number], self._main_by_id[head.id]
@@ -180,7 +180,7 @@ class ForkDatabase:
         )
 
     def add_fork_block(self, block: SignedBlock, keys: Iterable[tuple[str, bytes]]) -> None:
-        """Store a fork block, with the signing keys that its operations set for witnesses."""
+        """Store a fork block. `keys` are the signing keys that the block's operations set, each with its witness."""
         if block.id in self._others:
             return
         packed = self._wire.pack_block(block)

@@ -46,7 +46,9 @@ def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: 
 
 
 def create_reference_accounts(state: State) -> None:
-    """Insert the accounts that every chain of this family has. Their order determines their ids, on which rules depend."""
+    """Insert the accounts that every chain of this family has, in a fixed order, because the order determines the ids, on which rules
+    depend.
+    """
     spec = state.spec
     for name in (constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT):
         state.accounts.insert(Account(name=name))

@@ -94,7 +94,9 @@ def set_hardfork(state: State, number: int, apply_now: bool) -> None:
 
 
 def apply_hardfork(state: State, number: int) -> None:
-    """Make the one-time changes of a hardfork, then record it as applied. Its rules are therefore not in force during the changes."""
+    """Make the one-time changes of a hardfork, then record the hardfork as applied. Its rules are therefore not in force during the
+    changes.
+    """
     notice = Hardfork(hardfork_id=number)
     announce(state, notice)
     change = CHANGES.get(number)

@@ -100,7 +100,7 @@ class BlockSidecars:
         return bool(dropped)
 
     def restore(self, edits: Edits) -> None:
-        """Replace all edits with those of a savepoint, and call `on_restored` if they differ."""
+        """Replace all edits with those of a savepoint. If they differ from the current edits, call `on_restored`."""
         before, self.edits = self.edits, edits.copy()
         self.compare(before)
 
@@ -112,7 +112,7 @@ class BlockSidecars:
                 listener(min(map(block_number, changed)))
 
     def accept(self, block: SignedBlock, transactions: Mapping[bytes, None]) -> None:
-        """Record which of a block's transactions were accepted through impersonation: those whose ids are in `transactions`."""
+        """Record which of a block's transactions were accepted through impersonation. `transactions` contains the ids of all that were."""
         positions = tuple(position for position, trx in enumerate(block.transactions) if trx.id in transactions)
         if positions and block.id not in self._accepted:
             self._accepted[block.id] = positions

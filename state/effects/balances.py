@@ -25,7 +25,7 @@ EMPTY_VESTING_PRICE = Price(Asset(1000, COIN), Asset(1_000_000, VESTS))
 
 
 def median_price(state: State) -> Price:
-    """Return the current median price, SBD for COIN, or the null price if there is none."""
+    """Return the current median price (SBD per COIN), or the null price if there is none."""
     return state.feed.current_median_history
 
 

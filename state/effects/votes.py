@@ -55,7 +55,7 @@ def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
 
 
 def voted_witnesses(state: State, account: Account) -> list[Witness]:
-    """Return the witnesses that an account votes for. Their order is arbitrary, since callers change each one independently."""
+    """Return the witnesses that an account votes for, in arbitrary order, since callers change each witness independently."""
     return [state.witness(vote.witness) for vote in state.witness_votes.of_account.of(account.name)]
 
 
@@ -79,7 +79,7 @@ def propagate(state: State, account: Account, delta: int) -> None:
 
 
 def own_and_proxied(account: Account) -> tuple[int, ...]:
-    """Return an account's vote weight by distance: its own VESTS, then those of accounts one to four proxies away."""
+    """Return the parts of an account's vote weight: its own VESTS, then the VESTS of accounts that reach it through one to four proxies."""
     return (account.vesting_shares, *account.proxied_vsf_votes)
 
 

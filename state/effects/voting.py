@@ -61,7 +61,7 @@ def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> No
 
 
 def record_late_vote(state: State, voter: Account, comment: Comment, weight: int) -> None:
-    """Store a vote on a paid comment. It costs no mana and has no other effect."""
+    """Store a vote on a comment that is already paid. Such a vote costs no mana and has no other effect."""
     vote = state.comment_votes.by_comment_voter.get(comment.id, voter.id)
     if vote is None:
         vote = CommentVote(voter=voter.id, comment=comment.id, vote_percent=weight, last_update=state.head_time)

@@ -95,7 +95,7 @@ class AccountCreate(Operation, frozen=True):
 
 @operation(41, active="creator", impacted=("new_account_name", "creator"))
 class AccountCreateWithDelegation(Operation, frozen=True):
-    """Create an account for a lower fee, with a delegation to it. Refused since hardfork 20."""
+    """Create an account for a lower fee, and delegate VESTS to it. Refused since hardfork 20."""
 
     fee: Asset = Asset()
     delegation: Asset = Asset()

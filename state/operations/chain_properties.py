@@ -35,7 +35,7 @@ class PowChainProperties(Struct, frozen=True):
 
 
 def require_chain_properties(props: LegacyChainProperties | PowChainProperties, codecs: Codecs, *, canonical: bool) -> None:
-    """Refuse chain properties that are out of range. `canonical` also refuses historic spellings of the fee's symbol."""
+    """Refuse chain properties that are out of range. With `canonical`, also refuse historic spellings of the fee's symbol."""
     fee = props.account_creation_fee
     minimum = codecs.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE
     require(not (canonical and fee.symbol_bytes), condition="account_creation_fee.symbol.is_canon()")

@@ -19,7 +19,7 @@ EARLY_EXPIRATION_MAX = constants.HARDFORK_TIMES[20 - 1] + constants.COIN_MAX_LIM
 
 @operation(5, active="owner", protected="owner")
 class LimitOrderCreate(Operation, frozen=True):
-    """Create an order that sells funds for a minimum amount. It is matched against the book at once."""
+    """Create an order that sells funds for a minimum amount. The order is matched against the book at once."""
 
     owner: AccountName = ""
     orderid: UInt32 = 0
@@ -42,7 +42,7 @@ class LimitOrderCreate(Operation, frozen=True):
 
 @operation(21, active="owner", protected="owner")
 class LimitOrderCreate2(Operation, frozen=True):
-    """Create an order that sells funds at a price. It is matched against the book at once."""
+    """Create an order that sells funds at a price. The order is matched against the book at once."""
 
     owner: AccountName = ""
     orderid: UInt32 = 0

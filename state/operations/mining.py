@@ -135,7 +135,7 @@ class Pow2Input(Struct, frozen=True):
 
 
 class Pow2Work(Struct, frozen=True):
-    """A proof of work by signatures. It contains only the resulting difficulty, because every node can compute the rest."""
+    """A proof of work by signatures. The proof contains only the resulting difficulty, because every node can compute the rest."""
 
     TAG = 0
     input: Pow2Input = Pow2Input()
@@ -331,7 +331,7 @@ def require_difficulty(state: State, summary: int) -> None:
 
 
 def create_miner(state: State, name: str, key: bytes) -> None:
-    """Create an account with one key for all authorities. It has no creator, so the top witness is its recovery partner."""
+    """Create an account with one key for all authorities. Since the account has no creator, the top witness is its recovery partner."""
     authority = key_authority(key)
     create_account(state, name, "", key, (authority, authority, authority), mined=True)
 

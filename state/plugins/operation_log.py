@@ -133,7 +133,7 @@ class OperationLog:
         return bool(trx_in_block != NO_TRANSACTION or kind == VIRTUAL)
 
     def reader(self) -> Callable[[int], OperationRecord]:
-        """Return a function that converts an index to the record. It caches the last transaction, so use it for one query only."""
+        """Return a function that converts an index to a record. The function caches the last transaction, so use it for one query only."""
         rows, virtual, held = self.rows, self.virtual, self.held
         unpack, find = self._state.wire.codecs.unpack, self._state.operations_of
         last: tuple[int, int] = (-1, -1)

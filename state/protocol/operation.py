@@ -150,7 +150,7 @@ def operation(
 
 
 def is_many(cls: type[Operation], field: str) -> bool:
-    """Whether a field that contains the signers contains several names instead of one."""
+    """Whether a field with the names of the signers contains several names instead of one."""
     kind = kind_of_field(cls, field)
     many = isinstance(kind, Many)
     assert isinstance(kind.element if many else kind, Bounded), f"{cls.__name__}.{field} has no account names"

@@ -324,7 +324,7 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
 
     @cached_property
     def lockable_accounts(self) -> frozenset[str]:
-        """All accounts that are locked at any time: the protected accounts and the former treasury."""
+        """All accounts that are ever locked: the protected accounts and the former treasury."""
         return self.protected_accounts | {constants.HIVE_TREASURY_ACCOUNT}
 
     @cached_property

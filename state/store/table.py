@@ -1,4 +1,4 @@
-"""`Table`, the rows of one type and their indices. It makes and journals every write."""
+"""`Table`, which contains the rows of one type and their indices. Every write goes through the table and is recorded in the journal."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest

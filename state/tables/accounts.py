@@ -110,7 +110,7 @@ class Accounts(Table[Account]):
 
 
 class AccountMetadata(Row):
-    """The JSON metadata that an account has published. As in the reference, genesis accounts have no such row."""
+    """The JSON metadata that an account has published. As on the reference, some genesis accounts have no such row."""
 
     account: int = 0
     json_metadata: str = ""

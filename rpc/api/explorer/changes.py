@@ -1,4 +1,4 @@
-"""State changes that a block made: rows before and after it. They are available as long as the block can be undone."""
+"""State changes that a block made: rows before and after the block. They are available as long as the block can be undone."""
 
 from itertools import islice
 from typing import Any, TypedDict

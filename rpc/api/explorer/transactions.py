@@ -290,7 +290,7 @@ def required(state: State, trx: SignedTransaction, keys: frozenset[bytes]) -> It
 
 
 def credits_of(state: State, trx: SignedTransaction) -> Credits | None:
-    """Return a transaction's current cost, or None if the plugin rc is off or the cost can't be computed."""
+    """Return a transaction's current cost, or None if the plugin `rc` isn't enabled or the cost can't be computed."""
     rc = RC.find(state)
     if rc is None or not rc.accounts.next_id:
         return None

@@ -104,7 +104,7 @@ class Frames:
         return text
 
     def _pass_on(self) -> None:
-        """Pass the next frame to wsproto, or the part of it that has arrived."""
+        """Pass the next frame, or the part of it that has arrived, to wsproto."""
         rest = len(self._data) - self._at
         if not self._missing:
             known = len(self._head)

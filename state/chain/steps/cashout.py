@@ -241,7 +241,7 @@ def pay_curators(state: State, comment: Comment, reward: int) -> tuple[int, int]
 
 
 def pay_beneficiary(state: State, comment: Comment, name: str, part: int) -> None:
-    """Pay a beneficiary's part: up to half of it in SBD, like the author's. The treasury gets all of it in SBD."""
+    """Pay a beneficiary's part of the reward: up to half of it in SBD, like the author's part, or all of it in SBD to the treasury."""
     account = state.account(name)
     sbd = coin = 0
     vesting = part

@@ -19,7 +19,7 @@ Item = tuple[Any, Price]
 
 
 def median(prices: Sequence[Price]) -> Price:
-    """Return the median price. If the number of prices is even, this is the higher of the two in the middle."""
+    """Return the median price. If the number of prices is even, this is the higher of the two middle prices."""
     items: list[Item] = [(price_key(price), price) for price in prices]
     partition(items)
     # The library's final insertion sort is stable, so Python's stable sort can replace it.

@@ -211,7 +211,7 @@ def majority_version(state: State) -> int:
 
 
 def update_hardfork_votes(state: State) -> None:
-    """Store the next hardfork and time that 17 witnesses of the round vote for. Without such a majority there is no next hardfork."""
+    """Store the next hardfork and its time, if 17 witnesses of the round vote for them. Otherwise, there is no next hardfork."""
     votes = Counter((witness.hardfork_version_vote, witness.hardfork_time_vote) for witness in scheduled(state))
     hardforks = state.hardforks
     for vote in sorted(votes):

@@ -41,7 +41,7 @@ class PatchBuffer:
         return "".join(parts)[skipped:]
 
     def substitute(self, place: int, old: str, new: str) -> bool:
-        """Replace `old` at a position with `new`, if the text there equals `old`. Return whether it does."""
+        """If the text at a position equals `old`, replace it with `new`. Return whether it was equal."""
         self._seek(place)
         start = place - self._place
         end = start + len(old)

@@ -67,7 +67,9 @@ def differences_inside(old: str, new: str, budget: WorkBudget) -> list[Differenc
 
 
 def half_match(long: str, short: str, budget: WorkBudget) -> tuple[int, int, int] | None:
-    """Return a common substring of at least half the longer text's length, or None. It is (start in long, start in short, length)."""
+    """Return a common substring of at least half the longer text's length as (start in long, start in short, length), or None if there is
+    none.
+    """
     if len(long) < 4 or len(short) * 2 < len(long):
         return None
     second = half_match_around(long, short, (len(long) + 3) // 4, budget)

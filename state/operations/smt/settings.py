@@ -178,7 +178,7 @@ class SmtSetupEmissions(Operation, frozen=True):
 
 @operation(50, active="control_account")
 class SmtSetSetupParameters(Operation, frozen=True):
-    """Set the setup parameters of a token, before its setup: whether it can vote on posts."""
+    """Before the setup of a token, set whether the token can vote on posts."""
 
     control_account: AccountName = ""
     symbol: Symbol = COIN
@@ -199,7 +199,7 @@ class SmtSetSetupParameters(Operation, frozen=True):
 
 @operation(51, active="control_account")
 class SmtSetRuntimeParameters(Operation, frozen=True):
-    """Set the runtime parameters of a token, which determine how posts earn it."""
+    """Set the runtime parameters of a token, which determine how authors and curators earn it."""
 
     control_account: AccountName = ""
     symbol: Symbol = COIN

@@ -251,7 +251,7 @@ class Feeds:
         return low
 
     def forget(self, comment: int) -> None:
-        """Remove the reblogs of a post before it is deleted. Its entries remain in the feeds, and reads skip them."""
+        """Before a post is deleted, remove its reblogs. The entries of the post remain in the feeds, and reads skip them."""
         for row in list(self.reblogged.by_comment.equal(comment)):
             self.reblogged.remove(row)
 

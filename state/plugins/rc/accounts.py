@@ -106,7 +106,7 @@ def worker(operation: Pow | Pow2) -> str:
 
 
 def accounts_in(*fields: str) -> Callable[[State, Any], tuple[str, ...]]:
-    """Return a function from an operation to the accounts in the given fields of it."""
+    """Return a function that returns the values of these account fields of an operation."""
     get: Callable[[Any], Any] = attrgetter(*fields)
     if len(fields) == 1:
         return lambda state, operation: (get(operation),)

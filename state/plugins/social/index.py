@@ -71,7 +71,7 @@ class Social:
         return row
 
     def set_incoming(self, state: State, block: SignedBlock) -> None:
-        """Store a block before its operations are applied, because the head is still the previous block while they are."""
+        """Store a block before its operations are applied, during which the head is still the previous block."""
         self.incoming = block
 
     def moment(self, state: State) -> int:

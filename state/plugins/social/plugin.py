@@ -62,12 +62,12 @@ def install(state: State) -> Social:
 
 
 def on_creation(state: State, kept: Social, operation: Creation) -> None:
-    """Register a created account."""
+    """After an account was created, create its community if the account's name is that of a community."""
     register(state, kept, operation.new_account_name)
 
 
 def on_work(state: State, kept: Social, operation: Pow | Pow2) -> None:
-    """Register the worker of a proof of work, which can have created its account."""
+    """After a proof of work, which can have created the worker's account, create the worker's community as in `on_creation`."""
     register(state, kept, operation.worker_account if isinstance(operation, Pow) else operation.work.input.worker_account)
 
 
@@ -102,7 +102,7 @@ def restored(kept: Social) -> None:
 
 
 def warm_up_reads(state: State, kept: Social) -> Sequence[Callable[[], object]]:
-    """Return the reads that rank all posts and sort the most used lists. Return none if they would take too much memory."""
+    """Return the reads that rank all posts and sort the most used lists, or no reads if they would take too much memory."""
     if len(kept.posts) > AHEAD_POSTS_MAX:
         return ()
     scope = Scope((EVERYTHING,), of_communities=False)

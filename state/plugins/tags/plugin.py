@@ -329,7 +329,7 @@ def restored(kept: Tags) -> None:
 
 
 def warm_up_reads(state: State, kept: Tags) -> Sequence[Callable[[], object]]:
-    """Return the reads that build the view and sort it in all its orders. Return none if they would take too much memory."""
+    """Return the reads that build the view and sort it in all its orders, or no reads if they would take too much memory."""
     if len(kept.tagged) > AHEAD_COMMENTS_MAX:
         return ()
     tables: list[Callable[[], Table[Any]]] = [lambda: kept.view.entries, lambda: kept.view.stats]

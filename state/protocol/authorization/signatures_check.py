@@ -58,7 +58,7 @@ class SignState:
         self._spend, self._looked_at = spend, 0
 
     def signed(self, key: bytes) -> bool:
-        """Mark a key as used if it has signed or is available, and return whether it has or is."""
+        """Return whether a key has signed or is available. If so, mark the key as used."""
         if key in self.used or key in self.available:
             self.used[key] = True
             return True

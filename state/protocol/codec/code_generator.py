@@ -128,7 +128,7 @@ class PackCode:
 
 
 def struct_packer(codecs: Codecs, cls: type, prefix: bytes = b"") -> Pack:
-    """Generate the packer of a declared class. It writes `prefix` before the fields."""
+    """Generate the packer of a declared class. The packer writes `prefix` before the fields."""
     code = PackCode(codecs, prefix)
     fields = wire_fields(cls)
     for index, field in enumerate(fields):
@@ -263,7 +263,7 @@ class Member(Struct, frozen=True):
 
 
 def struct_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
-    """Generate the dumper of a declared class. It returns a dict in the order of the fields, without optional fields that are unset."""
+    """Generate the dumper of a declared class. It returns a dict of the fields in order, without unset optional fields."""
     members = [
         Member(codecs.spec.spell(field.json), f"v.{field.name}", codecs.dumper(field.kind, legacy), isinstance(field.kind, Maybe))
         for field in shown_fields(cls, legacy)

@@ -78,7 +78,7 @@ class LazyOrder:
             self.dirty.discard(thing)
 
     def restore(self, ids: Iterable[int]) -> Any:
-        """Clear the order, mark these ids as changed, and return the order. It remains empty until the next read."""
+        """Clear the order, and mark these ids as changed. Return the order, which remains empty until the next read."""
         self.dirty.clear()
         self.dirty.update(ids)
         self._entries = {}

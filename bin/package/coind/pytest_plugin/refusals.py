@@ -29,7 +29,7 @@ class Expected:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
-        """Fail the test if nothing was refused, or if the refusal violates another rule than the expected one."""
+        """Fail the test if nothing was refused, or if the refusal violates a rule other than the expected one."""
         __tracebackhide__ = True
         expected = f"by {self._expected} " if self._expected else ""
         if error is None:

@@ -29,7 +29,9 @@ TEXTS = {
 
 
 class Content(Struct):
-    """Values for the text and the link of a notification. `post` is author/permlink, and `title` is the title of its community."""
+    """Values for the text and the link of a notification. `post` is author/permlink, and `title` is the title of the notification's
+    community.
+    """
 
     type: Type
     src: str = ""

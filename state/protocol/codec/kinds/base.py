@@ -101,7 +101,7 @@ def pack_length(n: int) -> bytes:
 
 
 def unpack_length(data: bytes, i: int, canonical: bool = False) -> tuple[int, int]:
-    """Read a varint of at most five bytes, and return it with the position after it. Its value wraps at 2^32, as in the reference."""
+    """Read a varint of at most five bytes. Return its value, which wraps at 2^32 as in the reference, and the position after it."""
     low = data[i]
     if low < 128:
         return low, i + 1
@@ -139,5 +139,5 @@ def unpack_count(data: bytes, i: int, canonical: bool = False) -> tuple[int, int
 
 
 def as_it_is(value: Any) -> Any:
-    """Return the value unchanged: a dumper for types whose values are JSON already, where None can't be used."""
+    """Return the value unchanged. Used where a dumper is required, for types that don't need a dumper."""
     return value
