@@ -20,7 +20,7 @@ from state.store.serializers import Install, SnapshotPart, TablePart
 from state.tables import State
 
 # Raise this with every change in how a block changes the state or a plugin's data. Snapshots of other versions are not used.
-RULES = 3
+RULES = 4
 
 CONSENSUS = "state"
 # The actual types of fields that are declared as Any because tables can't import operations.

@@ -58,11 +58,16 @@ def report(world: World, shown: int) -> int:
     say(f"hivemind was restarted {world.hivemind.restarts} times, because of the deeper fork")
     tallies: defaultdict[str, Tally] = defaultdict(Tally)
     reasons: Counter[str] = Counter()
+    kinds: defaultdict[str, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
     others: defaultdict[tuple[str, str], list[Difference]] = defaultdict(list)
     for method, params in questions(town, world.client.call):
         question = method, params
         theirs, ours = ask(world.hivemind.call, question), ask(world.client.call, question)
         found = list(differences(question, theirs, ours, world.times))
+        if method == "bridge.account_notifications":
+            for side, answer in enumerate((theirs, ours)):
+                for row in answer.get("result", ()):
+                    kinds[row["type"]][side].add(row["id"])
         explained = [reason_for(difference) for difference in found]
         tally = tallies[method]
         tally.calls += 1
@@ -76,6 +81,8 @@ def report(world: World, shown: int) -> int:
     say(f"\n{'method':52} {'calls':>6} {'equal':>6} {'listed':>7} {'different':>9}")
     for method, tally in tallies.items():
         say(f"{method:52} {tally.calls:6} {tally.equal:6} {tally.listed:7} {tally.different:9}")
+    counts = ", ".join(f"{kind} {len(hivemind)}/{len(coind)}" for kind, (hivemind, coind) in sorted(kinds.items()))
+    say(f"\nnotifications of hivemind/coind, by kind: {counts}")
     say("\ncalls with a difference, by listed reason: " + ", ".join(f"{name} {count}" for name, count in reasons.most_common()))
     for (method, field), found in others.items():
         say(f"\nno reason is listed for {len(found)} differences of {method}, {field or 'the whole answer'}")

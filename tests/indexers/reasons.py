@@ -120,9 +120,11 @@ def is_first_sync(found: Difference) -> bool:
 
 
 def is_refresh(found: Difference) -> bool:
-    """The time of a reply or a mention, and a mention that was edited away before hivemind read the post."""
+    """The time of a reply or a mention, the score of a mention, and one that was edited away before hivemind read the post."""
     if found.last == "entry" and "msg" in found.entry:
         return bool(found.entry["type"] == "mention" and found.entry["date"] <= found.times.sync)
+    if found.last == "score":  # which depends on the number of mentions in the text
+        return bool(found.inside.get("type") == "mention")
     return found.last == "date" and found.inside.get("type") in ("reply", "reply_comment", "mention")
 
 
@@ -251,8 +253,6 @@ def is_text(found: Difference) -> bool:
 CHAIN_METHODS = {
     f"condenser_api.{name}"
     for name in (
-        "get_followers_by_page",
-        "get_following_by_page",
         "get_blog",
         "get_blog_entries",
         "get_reblogged_by",

@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from tests.attack.nodes import Client, Node
-from tests.helpers.sessions import say
-from tests.indexers.hivemind import SYNC_SECONDS_MAX, Hivemind, Postgres, wait_until
+from tests.helpers.sessions import SetupError, say
+from tests.indexers.hivemind import SYNC_SECONDS_MAX, Hivemind, Postgres, errors, wait_until
 from tests.indexers.reasons import Times
 from tests.indexers.town import Town
 
@@ -22,7 +22,7 @@ TRAIL = 2  # hivemind stays two blocks behind the head
 IRREVERSIBLE_BEHIND = 21
 OPERATIONS_PER_BLOCK = 25
 LIVE_PER_BLOCK, FORK_BLOCKS = 14, 30  # the least of them that are accepted, and the blocks of both forks and until hivemind has recovered
-FIRST_SHARE, LIVE_SHARE = 0.15, 0.15  # of the operations: in hivemind's first sync, and in the blocks that it follows
+FIRST_SHARE, LIVE_SHARE = 0.15, 0.1  # of the operations: in hivemind's first sync, and in the blocks that it follows
 ACCOUNTS_EVERY, ACCOUNTS_BLOCKS = 100, 40  # hivemind refreshes all accounts every hundred blocks, an eighth of the rest with each block
 
 
@@ -78,18 +78,26 @@ class World:
             town.call("dev_api.mine", {"count": 1})
         first, live = round(count * FIRST_SHARE), round(count * LIVE_SHARE)
         self._past(first, count - live)
-        town.call("dev_api.mine", {"count": IRREVERSIBLE_BEHIND + 1})
-        self.hivemind.start("sync")
-        # After its first sync it would follow the chain, and ends because the head is old.
-        wait_until(lambda: not self.hivemind.is_running("sync"), SYNC_SECONDS_MAX, "hivemind's first sync has ended")
-        first_sync = self.head_time()
+        first_sync = self._sync("its first sync")
         self._past(count - live, count - live)
+        sync = self._sync("a sync of many blocks")
         self._align(live)
         self.hivemind.start("sync")
-        self._wait(self.head() - TRAIL, "a sync of the blocks since")
-        sync = self.head_time()
         self._live(live)
         self.times = Times(first_sync, sync, self.head_time())
+
+    def _sync(self, what: str) -> str:
+        """Let hivemind index all blocks so far. Return the time of the last one. When hivemind wants to follow the chain, it ends, because
+        the head is old.
+        """
+        begun = time.monotonic()
+        self.town.call("dev_api.mine", {"count": IRREVERSIBLE_BEHIND + 1})
+        self.hivemind.start("sync")
+        wait_until(lambda: not self.hivemind.is_running("sync"), SYNC_SECONDS_MAX, f"hivemind ends {what}")
+        if self.hivemind.head() < self.head() - TRAIL - 1:
+            raise SetupError(f"hivemind ended at block {self.hivemind.head()} of {self.head()}: {errors(self.hivemind.log('sync'))}")
+        say(f"hivemind has block {self.hivemind.head()} after {time.monotonic() - begun:.0f} s: {what}")
+        return self.head_time()
 
     def _past(self, count: int, total: int) -> None:
         """Make blocks until the town has sent `count` operations. With `total` of them the chain is at the present."""
@@ -129,7 +137,7 @@ class World:
         while self.head() < refresh + ACCOUNTS_BLOCKS + TRAIL:
             self._make()
             self.hivemind.restart_ended()
-        self._wait(self.head() - TRAIL, "live blocks")
+        self.hivemind.wait_for_block(self.head() - TRAIL)
         # hivemind computes the figures of communities every 200 blocks, and when it starts. Then it stores the number of the head block.
         self.hivemind.stop("sync")
         self._make()
@@ -180,11 +188,6 @@ class World:
         assert head_id(self.client) == head_id(client), "the node has switched"
         other.kill()
         say(f"the node has left {fork.left} blocks for {fork.left + 1} others; hivemind had indexed {max(left, 0)} of them")
-
-    def _wait(self, number: int, what: str) -> None:
-        begun = time.monotonic()
-        self.hivemind.wait_for_block(number)
-        say(f"hivemind has block {number} after {time.monotonic() - begun:.0f} s: {what}")
 
 
 def head_id(client: Client) -> str:

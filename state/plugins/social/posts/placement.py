@@ -67,7 +67,7 @@ def add_post(state: State, kept: Social, comment: CommentRow) -> SocialPost:
         post = kept.posts.insert(SocialPost(author=comment.author, permlink=comment.permlink, **place))
     else:
         kept.posts.modify(post, **place)
-    if not allowed and not (parent is not None and parent.is_muted):
+    if not allowed:
         notify_error(state, kept, comment.author, NOT_AUTHORIZED, post.id)
     return post
 

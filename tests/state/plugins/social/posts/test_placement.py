@@ -32,6 +32,14 @@ def test_permission_to_post() -> None:
         assert errors == ([case["error_notification"]] if case["error_notification"] else [])
 
 
+def test_a_reply_without_permission_is_an_error_under_a_muted_post_too() -> None:
+    name = "coin-323456"
+    world = world_of(name, "gina")
+    for author, parent in (("gina", {"parent_permlink": name}), ("gina", {"parent_author": "gina", "parent_permlink": "p-0"})):
+        world.comment(author=author, permlink=f"p-{len(parent) - 1}", **parent)
+    assert [row.payload for row in world.social.notifications if row.type == Type.error] == ["not authorized"] * 2
+
+
 def test_placement() -> None:
     world = community_world()
     world.comment(author="mona", permlink="visible", parent_permlink=COMMUNITY)
