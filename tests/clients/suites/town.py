@@ -109,9 +109,10 @@ def create_accounts(new: Town) -> None:
     nodes = {"report": [], "failing_nodes": {}, "parameter": {"benchmarks": ["block"]}}
     memo_key = keys_of("fullnodeupdate")["memo_key"]
     new.send(["account_update", {"account": "fullnodeupdate", "memo_key": memo_key, "json_metadata": json.dumps(nodes)}])
-    keys = keys_of("holger80")
-    trusting = {"posting": keys["posting"] | {"account_auths": [["rewarding", 1]]}, "memo_key": keys["memo_key"], "json_metadata": metadata}
-    new.send(["account_update", trusting | {"account": "holger80"}])
+    for name, trusted in (("holger80", "rewarding"), ("nectarflower", "thecrazygm")):
+        keys = keys_of(name)
+        posting = keys["posting"] | {"account_auths": [[trusted, 1]]}
+        new.send(["account_update", {"account": name, "posting": posting, "memo_key": keys["memo_key"], "json_metadata": metadata}])
 
 
 def keys_of(name: str) -> dict[str, Any]:
