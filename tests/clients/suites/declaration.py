@@ -11,11 +11,17 @@ from msgspec import Struct, field
 
 HERE = Path(__file__).parent
 # The reasons for an expected failure, and the column of the table in which each is counted.
-KINDS = {"network": "needs the public network", "age": "the suite's age", "hive": "Hive's rules", "library": "the library's fault"}
+KINDS = {
+    "network": "needs the public network",
+    "age": "the suite's age",
+    "hive": "Hive's rules",
+    "library": "the library's fault",
+    "difference": "coind's known difference",
+}
 
 PASSWORD = "dev"
 
-Kind = Literal["network", "age", "hive", "library"]
+Kind = Literal["network", "age", "hive", "library", "difference"]
 
 
 class Source(Struct, frozen=True, forbid_unknown_fields=True):
