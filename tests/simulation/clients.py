@@ -78,7 +78,7 @@ class Client:
         return result_of(msgspec.json.decode(reply.body))
 
     def manner(self) -> Manner:
-        """Return random settings for sending the next request; most are those of a well-behaved client."""
+        """Return random settings for how the next request is sent. Most of them are those of a well-behaved client."""
         draw = self._draw
         if draw.random() < 0.8:
             return Manner(delay=0.05)
@@ -167,7 +167,9 @@ class Client:
         return WIRE.seal(trx)
 
     def _operation(self) -> tuple[str, list[Any], str]:
-        """Return a kind, an operation and the role that signs it. All operations differ, and so do their transactions."""
+        """Return the kind of an operation, the operation, and the role that signs it. Operations differ, so that no two transactions are
+        equal.
+        """
         draw = self._draw
         self._sent += 1
         number = f"{draw.getrandbits(48):012x}"

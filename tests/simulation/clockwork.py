@@ -36,11 +36,11 @@ class Clockwork:
         return self._start + self._leapt + round(self.mock.current_time() * 1000)
 
     def steady(self) -> int:
-        """Return a time in milliseconds that never jumps."""
+        """Return a time in milliseconds that is unaffected by changes of the wall clock."""
         return round(self.mock.current_time() * 1000)
 
     def stopwatch(self) -> float:
-        """Return a monotonic time in seconds; in a slow world each reading takes time."""
+        """Return a monotonic time in seconds. In a world that is slowed down, each reading takes time."""
         self._looked += self.seconds_per_look
         return self._looked
 
@@ -49,7 +49,7 @@ class Clockwork:
         self._leapt += milliseconds
 
     def pause(self, seconds: float) -> None:
-        """Advance time while nothing runs, as if the process were stopped or the machine asleep."""
+        """Advance time while nothing runs, as if the process were stopped or the machine were asleep."""
         self.mock.jump(seconds)
 
 
@@ -114,5 +114,5 @@ class Signals:
 
 
 def dice(seed: int, name: str) -> random.Random:
-    """Return a random generator for one component of a world, independent of the others."""
+    """Return the random generator of one component of a world. Components don't influence each other's generators."""
     return random.Random(f"{seed} {name}")

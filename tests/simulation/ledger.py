@@ -1,4 +1,6 @@
-"""The outside view of the node: changes of the main branch, transactions sent, and replies. The checks compare the node with it."""
+"""What can be observed of a node from outside: changes of the main branch, sent transactions, and replies. The node must be consistent with
+it.
+"""
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection
@@ -94,7 +96,7 @@ class Branch:
             self.where[trx.id] = block.number
 
     def is_too_late(self, since: float, expiration: int) -> bool:
-        """Return whether the transaction had expired before every block that the node has made since `since`."""
+        """Return whether every block that the node has made since `since` came after the transaction's expiration."""
         first = bisect_right(self.seen, since, key=lambda seen: seen.at)
         own = [seen.block for seen in self.seen[first:] if seen.block.id not in self._rivals]
         return all(block.timestamp > expiration for block in own)
@@ -126,7 +128,7 @@ class Branch:
 
 
 class Counts(Struct):
-    """Outcomes of transactions. `lost` were pending or unanswered when the node ended."""
+    """The number of transactions with each outcome. `lost` ones were pending or unanswered when the node ended."""
 
     sent: int = 0
     applied: int = 0
@@ -149,7 +151,7 @@ class Ledger:
         self._settled = Counts()
 
     def send(self, trx: SignedTransaction, kind: str, now: float) -> Sent:
-        """Record a transaction before it is sent. The reply is filled in later."""
+        """Record a transaction before it is sent. The caller adds the reply to the returned record later."""
         sent = Sent(trx, kind, sent_at=now)
         self.open.append(sent)
         return sent
@@ -174,7 +176,7 @@ class Ledger:
 
 
 def fate_of(sent: Sent, branch: Branch, pending: Collection[bytes], head_time: int, irreversible: int, life: int) -> tuple[str, bool]:
-    """Return the outcome of a transaction and whether it is final. Raises Broken if it contradicts the reply."""
+    """Return the outcome of a transaction, and whether the outcome is final. Raises Broken if it contradicts the node's reply."""
     number = branch.where.get(sent.trx.id)
     is_pending = sent.trx.id in pending
     is_over = sent.trx.expiration <= head_time

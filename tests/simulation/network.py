@@ -144,13 +144,13 @@ class Network:
             exchange.over.set()
 
     def _parts(self, body: bytes, manner: Manner) -> list[bytes]:
-        """Split a body at random positions. An incomplete request lacks the last chunk."""
+        """Split a body into chunks at random positions. If the request is to be incomplete, leave out the last chunk."""
         places = sorted(self._draw.randrange(len(body) + 1) for _ in range(manner.parts - 1 + manner.is_half))
         return [body[start:end] for start, end in zip([0, *places], [*places, len(body)], strict=True)]
 
 
 class Exchange:
-    """A request and its response as the two ASGI callables."""
+    """A request and its response, with the two ASGI callables `receive` and `send`."""
 
     def __init__(self, parts: list[bytes], manner: Manner) -> None:
         self.over, self.disconnected = trio.Event(), trio.Event()
@@ -162,7 +162,7 @@ class Exchange:
         self._is_first = True
 
     async def receive(self) -> dict[str, Any]:
-        """Return the next chunk of the request or, once the client has left, the disconnect event."""
+        """Return the next chunk of the request or, after the client has disconnected, the disconnect event."""
         if not self._is_first:
             with trio.move_on_after(self._manner.delay if self._parts else inf):
                 await self.disconnected.wait()

@@ -50,12 +50,12 @@ async def check_often(world: World) -> None:
 
 
 async def quiet(world: World) -> None:
-    """Leave the node alone for 2 to 10 minutes."""
+    """Do nothing for 2 to 10 minutes."""
     await trio.sleep(world.draw.uniform(2, 10) * 60)
 
 
 async def long_quiet(world: World) -> None:
-    """Leave the node alone for hours, with occasional transactions and requests of /health."""
+    """Wait for hours. Only now and then, send a transaction or a request of /health."""
     client = world.client(f"long {trio.current_time()}")
     until = trio.current_time() + world.draw.triangular(*LONG_MINUTES, LONG_MINUTES[0]) * 60
     while trio.current_time() < until:
@@ -95,7 +95,7 @@ async def ignoring(work: Callable[[], Awaitable[object]]) -> None:
 
 
 async def pause(world: World) -> None:
-    """Pause the process while clients work."""
+    """Stop the process for a while, as the machine's operating system could, while clients send requests."""
     async with clients(world):
         await trio.sleep(world.draw.uniform(1, 10))
         world.clockwork.pause(world.draw.choice((0.3, 2.0, 20.0, 600.0)))
@@ -139,7 +139,7 @@ async def bad_fork(world: World) -> None:
 
 
 async def war(world: World) -> None:
-    """Switch repeatedly between several branches. Some of them are extensions of the previous main branch."""
+    """Switch the node repeatedly between several branches. Some of them extend a branch that was the main one before."""
     async with clients(world):
         for _ in range(world.draw.randint(2, 5)):
             await trio.sleep(world.draw.uniform(0, 10))
@@ -150,7 +150,7 @@ async def war(world: World) -> None:
 
 
 async def send_loser(world: World) -> None:
-    """Extend the branch that the last switch has undone until it is the longest."""
+    """Extend the branch that lost in the last fork switch, until it is the longest one."""
     life = world.life
     if life is None or not life.branch.undone or not life.branch.seen:
         return
@@ -219,12 +219,12 @@ async def stop(world: World) -> None:
 
 
 async def kill(world: World) -> None:
-    """Kill the process between two steps of the node."""
+    """Kill the process while clients send requests, but not in the middle of a disk operation."""
     await end_while_busy(world, "killed")
 
 
 async def cut(world: World) -> None:
-    """Cut the power between two steps of the node."""
+    """Cut the power while clients send requests, but not in the middle of a disk operation."""
     await end_while_busy(world, "cut")
 
 
@@ -255,7 +255,7 @@ async def die_at_end(world: World) -> None:
 
 
 async def fail(world: World) -> None:
-    """Make the disk refuse every change after some operations. The node must shut down with an error message."""
+    """Make the disk refuse every change after a number of operations. The node must shut down with an error message."""
     async with clients(world):
         assert world.life is not None
         world.is_disk_failing = True
@@ -277,14 +277,14 @@ async def rest_until(event: trio.Event, seconds: float) -> None:
 
 
 async def end_while_busy(world: World, end: End) -> None:
-    """End the node while clients work and restart it after a while."""
+    """End the node in the given way while clients send requests, and start it again after a while."""
     async with clients(world):
         await trio.sleep(world.draw.uniform(1, 20))
         await recover(world, end)
 
 
 async def recover(world: World, end: End) -> None:
-    """End the node and restart it."""
+    """End the node in the given way, and start it again."""
     before = await world.end(end)
     await trio.sleep(world.draw.choice((0.0, 1.0, 60.0)))
     await world.restart(before)

@@ -1,4 +1,4 @@
-"""Runs seeds: derives the duration and scenes of a world from its seed, and returns the result."""
+"""Runs seeds. The duration of a simulation and its scenes are derived from its seed."""
 
 import time
 import traceback
@@ -27,7 +27,7 @@ class Result(Struct, frozen=True):
 
 
 def run_seed(task: tuple[int, str], minutes: float | None = None) -> Result:
-    """Run the world of a seed with these scenes (separated by commas), or with scenes that the seed selects."""
+    """Run the simulation of a seed, with these scenes (separated by commas) or, if none are given, with scenes that the seed selects."""
     seed, only = task
     draw = dice(seed, "choice")
     lasting = draw.uniform(MINUTES_MIN, MINUTES_MAX)

@@ -61,7 +61,7 @@ End = Literal["killed", "cut", "stopped", "failed", "died", "died in a cut"]
 
 
 class Life:
-    """One life of the node, from its start to its end, and what was observed in it."""
+    """A run of the node, from its start to its end, with the observations of the simulation in it."""
 
     def __init__(self, number: int, site: NodeContext, disk: SimulatedDisk, branch: Branch) -> None:
         self.number = number
@@ -84,19 +84,19 @@ class Life:
         vars(site.chain)["rewind"] = self._looked_at
 
     def _looked_at(self) -> int:
-        """Record the state digest before a snapshot rewinds the chain, after which the state is gone."""
+        """Record the digest of the state now, because the snapshot that follows rewinds the chain. Then rewind it."""
         self.look()
         return self._rewind()
 
     def look(self) -> None:
-        """Record the digest of the state without pending transactions. Afterwards the chain is used only for snapshots."""
+        """Record the digest of the state without pending transactions. Afterwards the chain can only be used for snapshots."""
         chain = self.context.chain
         chain.on_head_change.clear()
         chain.clear_pending()
         self.digest = state_digest(chain.state)
 
     def take_up(self) -> None:
-        """Record the blocks of the snapshot that the chain started from."""
+        """Add the blocks up to the snapshot with which the node has started to the record of the main branch."""
         chain = self.context.chain
         for number in range(len(self.branch.seen) + 1, chain.started_at + 1):
             block = chain.block_by_number(number)
@@ -105,7 +105,7 @@ class Life:
             self.branch.move(HeadChange((), (block,)))
 
     def move(self, move: HeadChange) -> None:
-        """Record a change of the head while the blocks are loaded."""
+        """Record a change of the head that occurs while the node loads the blocks of its folder."""
         self.take_up()
         self.branch.move(move)
 
@@ -137,7 +137,9 @@ class Life:
 
 
 class World:
-    """The world of one seed. Until `disturbed_until` blocks can be late, since the world has delayed the node."""
+    """The simulated environment of one node, derived from a seed. Until the time `disturbed_until`, late blocks are accepted, because the
+    simulation has delayed the node.
+    """
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -170,7 +172,9 @@ class World:
     # -------------------------------------------------------------- running
 
     def run(self, story: Callable[["World"], Any]) -> Figures:
-        """Run a story, from the first start to the last stop, and return its totals. Raises Broken."""
+        """Run a story: a function that makes things happen. Start the node before it, and stop the node after it. Return the totals. Raises
+        Broken.
+        """
 
         async def main() -> None:
             async with trio.open_nursery() as nursery:
@@ -225,7 +229,7 @@ class World:
         self._nursery.start_soon(work, *args)
 
     def disturb(self, seconds: float) -> None:
-        """Accept late blocks for the next `seconds`."""
+        """Don't report late blocks for the next `seconds`."""
         self.disturbed_until = max(self.disturbed_until, trio.current_time() + seconds)
 
     # -------------------------------------------------------------- the life of the node
@@ -294,7 +298,7 @@ class World:
         life.decided.set()
 
     async def end(self, end: End) -> Life:
-        """End the node, or wait until it ends by itself, and leave the disk in the state that this kind of end causes."""
+        """End the node, or wait until it ends by itself. Leave the disk in the state in which this kind of end leaves it."""
         life = self.life
         assert life is not None
         self._is_rough = end != "stopped"
@@ -324,7 +328,7 @@ class World:
         return life
 
     async def restart(self, before: Life) -> None:
-        """Restart the node and compare its state with the earlier one, as far as this kind of end guarantees it."""
+        """Start the node again, and compare its state with the state before the end, as far as this kind of end guarantees the state."""
         after = await self.start()
         demand(after.error is None, f"the node doesn't start after it was {before.end}: {after.error!r}")
         had, has = [seen.block.id for seen in before.branch.seen], [seen.block.id for seen in after.branch.seen[: after.loaded]]
@@ -350,11 +354,13 @@ class World:
             demand(len(has) <= len(had) + 1 or has[-1] in self.rivals, what)
 
     def _is_other_branch(self, before: Life, has: list[bytes]) -> bool:
-        """Return whether the head belongs to the branch of an unfinished or unsynced switch."""
+        """Return whether the head belongs to another branch because of a fork switch that was unfinished or not synced at the end."""
         return bool(has) and (has[-1] in self.rivals or has[-1] in before.branch.popped)
 
     def _compare_digests(self, before: Life, after: Life, common: int) -> None:
-        """Assert that the new node has computed the previous node's state from the log, without pending transactions."""
+        """Assert that the new run of the node has computed the same state from the log as the run before it, without pending
+        transactions.
+        """
         chain = before.context.chain
         if not before.digest:
             chain.on_head_change.clear()
@@ -369,7 +375,7 @@ class World:
         self.figures.restarts_compared += 1
 
     def _compare_replay(self, after: Life) -> None:
-        """Assert that a start from a snapshot has the same result as a replay of all blocks, including plugins."""
+        """Assert that a start from a snapshot leads to the same state and plugin data as a replay of all blocks."""
         if not after.context.chain.started_at:
             return
         blocks = [each.block for each in after.branch.seen]
@@ -394,12 +400,12 @@ class World:
         self.note("check", branch.head_id, len(pending), repr(self.ledger.counts))
 
     def _collect(self, life: Life) -> None:
-        """Add a life's observations to the totals."""
+        """Add the observations of a run to the totals."""
         self.figures.blocks += len(life.branch.seen) - life.loaded
         self.figures.switches += life.branch.switches
 
     def _moved(self, move: HeadChange) -> None:
-        """Check blocks that join the main branch, unless they could not be written."""
+        """Check each block that joins the main branch. Blocks that could not be written to the log are left out."""
         life = self.life
         said, self._switches_said = self._switches_said, []
         if life is None or life.processor is None or life.processor.failure:
@@ -419,7 +425,7 @@ class World:
             )
 
     async def _watch_slots(self) -> None:
-        """Assert in the middle of each slot that its block exists, unless the world has disturbed the node."""
+        """In the middle of each slot, assert that the slot's block exists, unless the simulation has delayed the node."""
         while True:
             past = self._chain_time() % (COIN_BLOCK_INTERVAL * 1000) / 1000
             await trio.sleep((COIN_BLOCK_INTERVAL * 1.5 - past) % COIN_BLOCK_INTERVAL or COIN_BLOCK_INTERVAL)
@@ -472,7 +478,7 @@ def common_prefix_length(ones: list[bytes], others: list[bytes]) -> int:
 
 
 def replayed_chain(chain: Chain | None, blocks: list[SignedBlock], plugins: tuple[str, ...]) -> Chain:
-    """Return a chain that has replayed these blocks: the given one, advanced, or a new one if it is on another branch."""
+    """Return a chain that has replayed these blocks. It is `chain`, advanced, unless `chain` is None or on another branch."""
     if chain is not None:
         while (head := chain.head) is not None and (head.number > len(blocks) or blocks[head.number - 1].id != head.id):
             if chain.irreversible >= head.number:
@@ -487,5 +493,5 @@ def replayed_chain(chain: Chain | None, blocks: list[SignedBlock], plugins: tupl
 
 
 def image(state: State) -> dict[str, bytes]:
-    """Return the data of a state and its plugins by section."""
+    """Return the snapshot data of a state and its plugins, keyed by the name of the section."""
     return {name: b"".join(part.dump()) for name, part in parts_of(state).items()}

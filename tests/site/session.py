@@ -105,7 +105,7 @@ def switch_theme(browser: Browser, url: str) -> None:
 
 
 def walk_on_a_phone(browser: Browser, url: str) -> None:
-    """Navigate from the home page to a page of a section, with the drawer of a narrow window. Raises Faults."""
+    """In a narrow window, navigate from the home page to a page of a section with the menu that slides in. Raises Faults."""
     with viewing(browser, url, width=WIDTHS[0]) as view:
         open_page(view, "index.html")
         view.page.locator("label[for=__drawer]:visible").first.click()

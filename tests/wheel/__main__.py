@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def compare(rows: list[Row]) -> None:
-    """Compare what the wheel and this checkout create."""
+    """Run tests/wheel/checks.py, which compares the wheel with this checkout, and append the result to the table."""
     begun = time.monotonic()
     try:
         run([sys.executable, "-m", "pytest", "tests/wheel/checks.py"], ROOT)
@@ -157,7 +157,7 @@ def lowest_of(program: Path, wheel: Path, extra: str) -> list[object]:
 
 
 def add(journey: InstallScenario, program: Path, wheel: Path, *, lowest: bool) -> str:
-    """Add the extra with the package's own command or with uv. Return the installed versions."""
+    """Install the extra with coind's own command or with uv. Return the installed versions."""
     if lowest:
         run(lowest_of(program, wheel, EXTRA), journey.folder)
     said = journey.coind("install", EXTRA)

@@ -15,7 +15,7 @@ GENESIS = ["coin.dao", "initminer", "miners", "null", "temp"]
 
 @pytest.fixture
 def api() -> ApiChain:
-    """A chain with three accounts in addition to the reference's own."""
+    """A chain with three accounts, in addition to those that every chain has at genesis."""
     api = ApiChain()
     api.account("alice", balance=1500, sbd_balance=2, vesting_shares=5_000_000_000_000_000, proxied_vsf_votes=(2**40, 3, 0, 0))
     api.account("bob", proxy="alice", next_vesting_withdrawal=1_500_000_000)

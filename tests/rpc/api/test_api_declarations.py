@@ -53,7 +53,7 @@ def test_arguments() -> None:
 
 
 def test_the_default_result_has_the_described_shape() -> None:
-    """Members that can be null, and lists, which are empty by default, are not compared."""
+    """The default results are compared with the described shapes, except for lists, which are empty, and members that can be null."""
     wire = ApiChain().wire
     for name in OWN:
         shown = signature(METHODS[name], wire)
@@ -71,7 +71,7 @@ def test_the_signature_shows_every_argument() -> None:
 
 
 def holds_nothing(method: Method) -> bool:
-    """Whether the default result is an empty object in a wrapper, for methods whose block may be missing."""
+    """Whether a method's default result is a wrapper around an empty object, as for a block that may be missing."""
     return method.name in ("block_api.get_block", "debug_node_api.debug_pop_block")
 
 

@@ -1,4 +1,4 @@
-"""The signing key that blocks are displayed with."""
+"""The signing key in the JSON of a block."""
 
 from rpc.records.blocks import block_signer
 from state.protocol.keys.keys import NULL_KEY

@@ -1,4 +1,4 @@
-"""Callbacks as clients of older nodes set them: by API name or number, after a login, and only over a WebSocket."""
+"""Callbacks in the way clients of older nodes set them: by the name or number of an API, after a login, and only over a WebSocket."""
 
 from typing import Any
 

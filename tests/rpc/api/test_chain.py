@@ -1,4 +1,4 @@
-"""chain_api: the result of pushing a transaction or a block is its outcome."""
+"""chain_api: the methods that push a transaction or a block return whether it was accepted and, if not, the error message."""
 
 from state.operations.transfers import Transfer
 from state.protocol.transaction import SignedTransaction

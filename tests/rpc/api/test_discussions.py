@@ -31,7 +31,7 @@ def api() -> ApiChain:
 
 
 def ask(api: ApiChain, group: str, method: str, **query: Any) -> list[dict[str, Any]]:
-    """Return the discussions that a method of either group finds."""
+    """Return the discussions found by a method of condenser_api or of tags_api, as named by `group`."""
     if group == "condenser_api":
         found: list[dict[str, Any]] = api.call(f"{group}.{method}", query)
         return found

@@ -1,4 +1,6 @@
-"""Feeds with reblogs, in both groups. The reference numbers feed entries differently, so recorded cases don't cover them."""
+"""Feeds with reblogs, in condenser_api and follow_api. Recorded cases don't cover them, because the reference numbers feed entries
+differently.
+"""
 
 from typing import Any
 

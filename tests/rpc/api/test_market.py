@@ -1,4 +1,4 @@
-"""The market ticker, in both groups, and buckets on a chain without tokens."""
+"""The market ticker in condenser_api and market_history_api, and trade buckets on a chain without tokens."""
 
 import pytest
 
@@ -68,7 +68,7 @@ def test_ticker_and_volume(api: ApiChain) -> None:
 
 
 def test_the_ticker_looks_back_a_day(api: ApiChain) -> None:
-    """The opening and latest prices come from trades of the last 24 hours. Older trades only affect the volume."""
+    """The opening and latest prices come from trades of the last 24 hours. Older trades don't change them."""
     trade(api, 1000, 500)
     trade(api, 1000, 1000, later=86400)
     trade(api, 1000, 1500, later=60)

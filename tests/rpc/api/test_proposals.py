@@ -1,4 +1,4 @@
-"""Proposals and their votes, in both groups: sort orders, directions and statuses."""
+"""Proposals and their votes, in condenser_api and database_api: sort orders, directions and statuses."""
 
 from typing import Any
 
@@ -85,7 +85,7 @@ def test_the_first_and_the_last_second_are_active(api: ApiChain, moment: int, st
 
 
 def test_list_proposal_votes(api: ApiChain) -> None:
-    """The list omits votes for removed or missing proposals."""
+    """The list omits votes for proposals that were removed or have never existed."""
 
     def listed(**arguments: Any) -> list[tuple[str, str]]:
         rows = api.call("database_api.list_proposal_votes", **arguments)["proposal_votes"]

@@ -85,7 +85,7 @@ def test_verify_signatures(api: ApiChain) -> None:
 
 
 def test_verify_signatures_exchanges_owner_and_active(api: ApiChain) -> None:
-    """Required active authorities are looked up as owner authorities and vice versa, as in the reference."""
+    """As in the reference, authorities required as active are looked up as owner authorities, and vice versa."""
     authority = api.state.authority("alice")
     owner = api.state.authority("bob").owner
     api.state.account_authorities.modify(authority, owner=owner)
@@ -95,7 +95,7 @@ def test_verify_signatures_exchanges_owner_and_active(api: ApiChain) -> None:
 
 
 def test_work_is_limited(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The work for many signatures or authorities is counted before it is done."""
+    """A call with many signatures or authorities is refused before they are verified, because its work is counted first."""
     monkeypatch.setattr(allowance, "LOCAL_UNITS_MAX", 50)
     walked = {"weight_threshold": 0, "account_auths": [["joint", 1], ["alice", 1]], "key_auths": []}
     signature = sign(secret("alice"), bytes(32), Canonical.fc_canonical).hex()

@@ -27,12 +27,12 @@ def declared() -> dict[str, Method]:
     @method("a_api.now", key="numbers", registry=registry)
     @method("condenser_api.now", registry=registry)
     def now(state: None, number: UInt32) -> list[UInt32]:
-        """Reply at once."""
+        """Return the number in a list, without awaiting."""
         return [number]
 
     @method("a_api.later", key="number", registry=registry)
     async def later(state: None, number: UInt32) -> UInt32:
-        """Reply asynchronously."""
+        """Return the number asynchronously."""
         return number
 
     return registry

@@ -29,7 +29,7 @@ INTERNAL = "Unknown error"
 
 
 def busy_site() -> ApiChain:
-    """Return a dev chain with every plugin, on which alice has done things that appear in many lists."""
+    """Return a dev chain with every plugin, on which alice has sent operations whose results appear in many lists."""
     api = ApiChain("dev", KNOWN)
     now = api.state.head_time
     act(
@@ -59,13 +59,13 @@ def api() -> ApiChain:
 
 @cache
 def whole() -> dict[str, Any]:
-    """Return the whole document."""
+    """Return the whole OpenRPC document."""
     found: dict[str, Any] = json.loads(api().answer(DISCOVER))["result"]
     return found
 
 
 def described() -> dict[str, Any]:
-    """Return the methods of the document by name."""
+    """Return the methods in the document, keyed by name."""
     return {entry["name"]: entry for entry in whole()["methods"]}
 
 
@@ -188,9 +188,7 @@ def test_the_description_of_a_declaration() -> None:
 
     @method("condenser_api.pair", plugin="pairs", not_enabled=("_pairs", "no pairs"), registry=registry)
     def pair(state: State, name: AccountName, limit: Annotated[UInt32, MaxValue(5, "too many")] = 3) -> list[Pair | None]:
-        """The pairs of a name. The list is
-        always empty.
-        """
+        """A method that returns the pairs of a name. The list is always empty."""
         return []
 
     (entry,) = document(registry.values(), api().wire)["methods"]

@@ -20,7 +20,9 @@ Errors = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def errors() -> Errors:
-    """The error object for each transaction of the tables. Consecutive transactions share a world, unless the first one changed it."""
+    """The error objects for all transactions of the tables. A world is reused for the next transaction unless the current one changed
+    it.
+    """
     found: Errors = {}
     world, before = None, None
     for way in WAYS:

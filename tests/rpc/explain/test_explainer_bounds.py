@@ -58,7 +58,7 @@ def test_without_attempts_the_facts_are_given(world: World) -> None:
 
 
 def test_a_large_transaction_costs_many_attempts(world: World) -> None:
-    """An attempt on a large transaction counts as many, since it would be hashed and packed repeatedly."""
+    """An attempt on a large transaction counts as several attempts, because the whole transaction is hashed and packed again."""
     large = CustomJson(required_auths=("alice",), id="x", json='"' + "x" * 8000 + '"')
     trx = with_secrets(STRANGER, operation=large)(world)
     error, own = world.chain.pool.refusal_of(trx), Budget()
@@ -81,7 +81,7 @@ def test_nested_values_are_shortened(world: World) -> None:
 
 
 def test_one_undecodable_operation_among_many_is_found_quickly(world: World) -> None:
-    """The valid operations are decoded as a whole. Decoding them field by field took half a second."""
+    """The valid operations are decoded as a whole. Decoding all of them field by field would take half a second."""
     unread(world, ["transfer", TRANSFER_JSON | {"memo": []}])
     proposal: dict[str, Any] = {
         "creator": "alice",

@@ -1,4 +1,4 @@
-"""Explanations of refusals that have no explanation of their own."""
+"""The general explanation of refusals for which there is no specific one."""
 
 import pytest
 

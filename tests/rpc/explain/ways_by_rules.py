@@ -33,7 +33,7 @@ def later(seconds: int) -> Make:
 
 
 def referring(change: Callable[[World, int, int], tuple[int, int]]) -> Make:
-    """Return a function that makes a transaction whose reference block is changed by `change`."""
+    """Return a function that makes a transaction. `change` computes its reference block from the number and the prefix of a valid one."""
 
     def make(world: World) -> SignedTransaction:
         right = world.transaction(TRANSFER)
@@ -44,12 +44,12 @@ def referring(change: Callable[[World, int, int], tuple[int, int]]) -> Make:
 
 
 def reversed_bytes(number: int) -> int:
-    """Return a prefix with its bytes in reverse order, a common mistake of clients."""
+    """Return the prefix of a block id with its bytes in reverse order, as clients compute it by mistake."""
     return int.from_bytes(number.to_bytes(4, "little"), "big")
 
 
 def popped(world: World, number: int, prefix: int) -> tuple[int, int]:
-    """Return the given reference after replacing the head block, to which it refers."""
+    """Replace the head block, to which the reference refers, with another block. Return the reference unchanged."""
     world.chain.pop_block()
     world.call("debug_node_api.debug_generate_blocks", debug_key=world.state.spec.witness_keys[0], count=1, miss_blocks=1)
     return number, prefix
@@ -74,7 +74,7 @@ def many(count: int, operation: Any, *place: str) -> Make:
 
 
 def after(before: Make, operation: Any, *place: str) -> Make:
-    """Return a function that makes a transaction that is refused only because another one was accepted before."""
+    """Return a function that makes a transaction that is refused only because of `before`, a transaction that was accepted first."""
 
     def make(world: World) -> Any:
         trx = before(world)

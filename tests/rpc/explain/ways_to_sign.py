@@ -40,17 +40,17 @@ NAI_COIN = (3200000035).to_bytes(4, "little")
 
 
 def coin_bytes(letters: str) -> bytes:
-    """Return the bytes of a symbol with three decimal places."""
+    """Return the bytes of a symbol with these letters and three decimal places."""
     return b"\x03" + letters.encode().ljust(7, b"\0")
 
 
 def steem(world: World, trx: SignedTransaction) -> bytes:
-    """Return a transaction's digest for Steem's main chain, with Steem's symbols."""
+    """Return the digest of a transaction as it would be on Steem's main chain, whose id and symbols differ."""
     return sha256(bytes(32) + trx.body.replace(coin_bytes("COIN"), coin_bytes("STEEM"))).digest()
 
 
 def beem_escrow(world: World, trx: SignedTransaction) -> bytes:
-    """Return the digest that beem computes for an escrow, which it packs differently."""
+    """Return the digest that beem computes for an escrow operation. beem packs this operation differently."""
     pack = world.wire.codecs.packer
     asset = pack(Asset)
     texts = b"".join(bytes((len(name),)) + encode(name) for name in ("alice", "bob", "carol"))

@@ -108,7 +108,7 @@ Make = Callable[[World], Any]
 
 
 class Way(Struct, frozen=True):
-    """A refused transaction with the expected rule and cause."""
+    """A transaction that is refused, with the rule and the cause that the explanation must have."""
 
     name: str
     make: Make
@@ -162,12 +162,12 @@ def altered(operation: Operation = TRANSFER, role: str = "active", head: dict[st
 
 
 def for_chain(chain_id: bytes) -> Callable[[World, SignedTransaction], bytes]:
-    """Return a function that computes the digest for another chain id."""
+    """Return a function that computes a transaction's digest for the chain with this id."""
     return lambda world, trx: sha256(chain_id + trx.body).digest()
 
 
 def body(change: Callable[[bytes], bytes]) -> Callable[[World, SignedTransaction], bytes]:
-    """Return a function that computes the digest of the transaction's bytes after `change`."""
+    """Return a function that computes a transaction's digest after `change` has been applied to the packed transaction."""
     return lambda world, trx: sha256(world.state.spec.chain_id + change(trx.body)).digest()
 
 

@@ -20,7 +20,7 @@ def numbers(series: SupplyHistory) -> list[int]:
 
 
 def recorded(chain: Chain) -> dict[bytes, Sample]:
-    """Return a dict that receives the totals after each new block, by block id."""
+    """Return a dict, keyed by block id, to which the totals after each new block are added."""
     found: dict[bytes, Sample] = {}
     chain.state.listeners.after_block.append(lambda state, block: found.__setitem__(block.id, sample_of(state)))
     return found

@@ -43,7 +43,7 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 class Waiting:
-    """Events of the method `wait`: that it has begun, that it can continue, and that it has ended."""
+    """Events of a call of the method `wait`: it has begun, it can continue, it has ended."""
 
     def __init__(self) -> None:
         self.begun, self.go_on, self.ended = trio.Event(), trio.Event(), trio.Event()
@@ -52,7 +52,7 @@ class Waiting:
 
 @pytest.fixture(autouse=True)
 def large_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Accept the large request LARGE from clients without local rights."""
+    """Accept the request LARGE from clients without local rights, although it exceeds their limit."""
     monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", reader.BODY_SIZE_MAX)
 
 

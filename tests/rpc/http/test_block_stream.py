@@ -367,7 +367,7 @@ def fill(world: PushClients) -> None:
 
 
 def shrink(client: Client) -> None:
-    """Shrink the receive buffer, so that the system accepts little data for a client that doesn't read."""
+    """Shrink the client's receive buffer, so that the operating system accepts little data while the client doesn't read."""
     client.stream.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4096)
 
 

@@ -1,4 +1,4 @@
-"""How a connection sends data: small chunks at once, so that no other task runs between the head and the body of a reply."""
+"""Sending on a connection: small chunks are sent at once, so that no other task runs between the head and the body of a reply."""
 
 import socket
 

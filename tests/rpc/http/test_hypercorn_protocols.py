@@ -1,4 +1,6 @@
-"""Requests that once crashed the node, sent to a real server with and without HTTP/2. Each can end only its own connection."""
+"""Requests that crashed earlier versions of the node, sent to a real server with and without HTTP/2. Each can end only its own
+connection.
+"""
 
 import json
 import struct
@@ -40,7 +42,7 @@ QUIET_SECONDS = 2.0
 
 @pytest.fixture(autouse=True)
 def large_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Accept the large request LARGE from clients without local rights."""
+    """Accept the request LARGE from clients without local rights, although it exceeds their limit."""
     monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", reader.BODY_SIZE_MAX)
 
 

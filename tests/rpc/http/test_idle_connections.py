@@ -17,7 +17,7 @@ SILENT_SECONDS_MAX = 3
 
 
 class Hall:
-    """The idle connections, their limiter, and the list of connections that have started, with their first bytes."""
+    """The idle connections, their limiter, and the connections whose client has sent something, each with its first bytes."""
 
     def __init__(self, connections: int = 100) -> None:
         self.limiter = ConnectionLimiter(limits_for(connections))

@@ -1,4 +1,4 @@
-"""The order in which the scheduler admits clients' input."""
+"""The order in which the scheduler starts to process the input of clients."""
 
 import time
 from functools import partial

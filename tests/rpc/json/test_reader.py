@@ -40,7 +40,7 @@ async def test_brackets_in_strings_do_not_hide_depth(start: bytes, end: bytes, d
 
 
 def test_real_numbers_are_read_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader uses Python's float for real numbers, since msgspec takes 6 microseconds for one near the ends of the range."""
+    """The reader parses real numbers with Python's float, because msgspec needs 6 microseconds for a very large or very small one."""
     read: list[str] = []
 
     def counted(text: str) -> float:
@@ -106,7 +106,7 @@ async def test_large_remote_bodies_are_decoded_one_at_a_time(monkeypatch: pytest
 
 
 async def answer(body: bytes) -> Any:
-    """Return the decoded reply to a body without the stacks of its errors, which name source lines and times."""
+    """Return the decoded reply to a body. The stacks of its errors are removed, because they contain source lines and times."""
     reply = await fake_service(Results()).answer_in_turn(body, LOCAL)
     said = json.loads(reply if isinstance(reply, bytes) else await reply)
     for each in said if isinstance(said, list) else [said]:

@@ -1,4 +1,4 @@
-"""Allowances for refused work, under a manual clock."""
+"""Allowances of clients for refused work, with a clock that the test advances."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def time() -> Time:
 
 @pytest.fixture
 def allowances(time: Time) -> Allowances:
-    """The allowances of a new node."""
+    """The allowances of clients on a new node, none of which has been used."""
     return Allowances(time)
 
 

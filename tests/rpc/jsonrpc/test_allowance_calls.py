@@ -1,4 +1,4 @@
-"""The work limit of a call: a call that exceeds it is refused, and its work uses up the client's allowance."""
+"""The work limit of a call. A call that exceeds the limit is refused, and its work is deducted from the client's allowance."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ ONE, OTHER = Caller("10.0.0.1", "it is far away"), Caller("10.0.0.2", "it is far
 
 
 class Site:
-    """A service with a method that does a given number of work units."""
+    """A service with a method that does the number of work units given in the call."""
 
     def __init__(self) -> None:
         registry: dict[str, Method] = {}

@@ -151,7 +151,7 @@ async def test_refused_block_is_charged_for_reapplied_transactions() -> None:
 
 
 async def test_queued_transactions_share_one_allowance() -> None:
-    """The limit is read when the transaction's turn comes, so queued transactions of one client share its remaining allowance."""
+    """The work limit of a queued transaction is computed when its job starts, so a client's queued transactions share one allowance."""
     world, one = PushClients(), Caller(ONE, "far")
     bodies = [call(world, f"{number}", is_signed=False) for number in range(3)]
     replies: list[Any] = []

@@ -1,4 +1,4 @@
-"""The JSON-RPC service without a chain: recorded requests, the request envelope, arguments, batches, and which methods are served."""
+"""The JSON-RPC service without a chain: recorded requests, the form of requests, arguments, batches, and the methods that it serves."""
 
 import json
 import runpy
@@ -177,12 +177,12 @@ async def test_an_argument_error_names_its_parameter() -> None:
 
     @method("a_api.find", registry=registry)
     def find(state: str, from_: UInt32, coin_limit: Annotated[UInt32, MaxValue(5)] = 0) -> Any:
-        """A method whose second argument has a limit."""
+        """A method with an argument that has a maximum."""
         return [from_, coin_limit]
 
     @method("condenser_api.find", registry=registry)
     def find_by_query(state: str, limit: UInt32, query: Wanted) -> Any:
-        """A method that takes a query object and refuses."""
+        """A method whose second argument is a query object. It refuses every call."""
         raise Refused("found nothing", condition="found")
 
     service = serving(registry)
@@ -358,7 +358,7 @@ async def test_a_batch_is_answered_in_order_and_yields() -> None:
 
 
 async def test_async_calls_refused_at_once_yield() -> None:
-    """Such calls can be broadcasts. Explaining a refused one can take 30 ms, and a batch can contain thousands."""
+    """Such calls can be broadcasts. The explanation of a refused broadcast can take 30 ms, and a batch can contain thousands of them."""
     registry: dict[str, Method] = {}
     seen: list[str] = []
 

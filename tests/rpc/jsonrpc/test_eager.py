@@ -1,4 +1,4 @@
-"""Work that was started eagerly behaves as if it had been awaited normally."""
+"""Work that is started eagerly has the same results and errors as work that is awaited normally."""
 
 import pytest
 import trio
@@ -8,7 +8,7 @@ from rpc.jsonrpc.eager import Completed, start_eagerly
 
 
 async def waiting(event: trio.Event, times: int) -> str:
-    """Wait for an event and for other tasks several times."""
+    """Wait for an event, then let other tasks run `times` times."""
     await event.wait()
     for _ in range(times):
         await trio.lowlevel.checkpoint()

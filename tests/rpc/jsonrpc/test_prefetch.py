@@ -80,19 +80,19 @@ def requests(api: ApiChain) -> Iterator[dict[str, Any]]:
 
 
 def body_of(api: ApiChain) -> Body:
-    """Return a batch of all these requests, and of elements that are not calls."""
+    """Return the body of a batch that contains all requests of `requests`, and elements that are not calls."""
     members = [{"jsonrpc": "2.0", "id": number, **request} for number, request in enumerate(requests(api))]
     return [*members, 5, [], {}, {"jsonrpc": "1.0"}, None]
 
 
 def replies(api: ApiChain) -> Any:
-    """Return the decoded replies to the batch."""
+    """Return the decoded replies to the batch of `body_of`."""
     text = api.answer(json.dumps(body_of(api)).encode()).decode()
     return json.loads(text)
 
 
 def without_places(value: Any) -> Any:
-    """Return a value without the source lines and times of its errors."""
+    """Return a value in which errors have no source lines and no times."""
     if isinstance(value, dict):
         return {key: without_places(member) for key, member in value.items() if key not in ("line", "timestamp")}
     return [without_places(member) for member in value] if isinstance(value, list) else value

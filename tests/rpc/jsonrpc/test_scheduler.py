@@ -201,7 +201,7 @@ async def test_the_standby_answers_while_the_gate_is_closed(nursery: trio.Nurser
 
 
 async def test_replies_waiting_for_a_turn_go_to_the_standby(nursery: trio.Nursery) -> None:
-    """The standby also answers replies that wait for their turn, even behind a reply that it can't answer."""
+    """The standby answers replies that wait for their turn, even if a reply that it can't answer is ahead of them in the queue."""
     seconds, seen = 0.0, list[str]()
     scheduler = ReplyScheduler(lambda: seconds)
 

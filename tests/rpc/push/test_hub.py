@@ -27,7 +27,7 @@ def world() -> PushClients:
 
 
 def attached(world: PushClients) -> list[int]:
-    """Return the number of functions in each of the chain's listener lists."""
+    """Return the length of each of the chain's lists of listeners."""
     listeners = world.chain.state.listeners
     lists: list[Any] = [world.chain.on_head_change, listeners.before_block, listeners.after_block, listeners.after_transaction]
     return [*map(len, lists), len(listeners.before_operation[Transfer])]

@@ -9,7 +9,7 @@ from state.store.lazy.incremental import NotReady
 
 
 class Blocks:
-    """A fake chain with lines for `last` blocks."""
+    """A fake chain of `last` blocks, each of which has a line in the stream."""
 
     def __init__(self, last: int, size: int = 10) -> None:
         self.last, self.size = last, size
@@ -25,7 +25,7 @@ class Blocks:
 
 
 def read(stream: BlockStream) -> list[object]:
-    """Return the next chunk: block numbers, and the first and last number of undone blocks."""
+    """Return the next chunk of a stream as a list: the number of each block, and a pair of numbers for each range of undone blocks."""
     out: list[object] = []
     for line in stream.piece().splitlines():
         value = json.loads(line)

@@ -45,7 +45,7 @@ def optional(name: str) -> ExampleOptionalAction:
 
 
 def block(state: State, *names: str, time: int = NOW + 3, also: tuple[str, ...] = ()) -> SignedBlock:
-    """Return a head block with required actions of the accounts `names` and optional ones of the accounts `also`."""
+    """Return a new head block. It has required actions for the accounts in `names` and optional actions for those in `also`."""
     listed = (Tagged(REQUIRED_ACTIONS, tuple(map(required, names))), Tagged(OPTIONAL_ACTIONS, tuple(map(optional, also))))
     state.set_props(time=time)
     return SignedBlock(timestamp=time, extensions=tuple(tagged for tagged in listed if tagged.value))

@@ -55,7 +55,7 @@ def state_at(hardfork: int = 23, **props: Any) -> State:
 
 @pytest.mark.parametrize(("kind", "reward"), [(ELECTED, 257), (TIMESHARE, 1285), (MINER, 257), (3, 257)])
 def test_inflation(kind: int, reward: int) -> None:
-    """Worked example E1: rewards of block 44,000,000 at a supply of 400,000,000.000 COIN."""
+    """Worked example E1: the rewards of block 44,000,000, when the supply is 400,000,000.000 COIN."""
     state = state_at(head_block_number=44_000_000, virtual_supply=400_000_000_000)
     state.witnesses.modify(state.witness("alice"), schedule=kind)
     events = completed(state, ProducerReward)
@@ -81,7 +81,9 @@ def test_inflation_before_the_treasury() -> None:
 
 
 def test_early_inflation_pays_the_producer_at_the_old_price() -> None:
-    """Before hardfork 16 the reward fund grows by nine times the rewards, computed after the producer has been paid."""
+    """Before hardfork 16, nine times the rewards are added to the vesting fund, after the producer has been paid at the old price of
+    VESTS.
+    """
     state = state_at(15, head_block_number=201_600)
     state.set_props(total_vesting_fund_coin=1_000_000, total_vesting_shares=1_000_000_000, virtual_supply=10_000_000)
     events = completed(state, ProducerReward)
@@ -199,7 +201,7 @@ def test_before_hardfork_14_the_null_account_keeps_its_funds() -> None:
 
 
 def test_subsidies_fill_for_all_and_for_an_elected_producer() -> None:
-    """Worked example E14: the account subsidies in the common pool and in the pool of an elected producer."""
+    """Worked example E14: the common pool of account subsidies, and the pool of an elected witness who produces the block."""
     state = state_at(available_account_subsidies=0)
     for _ in range(13):
         process_subsidized_accounts(state, BLOCK)
@@ -262,7 +264,9 @@ def test_a_missing_key_in_a_small_set_breaks_the_round() -> None:
 
 
 def test_missed_slots() -> None:
-    """Worked example E15: after seven missed slots, two other witnesses have missed two each. The producer's own don't count."""
+    """Worked example E15: after seven missed slots, two other witnesses have missed two blocks each. Slots of the block's producer don't
+    count.
+    """
     state = round_state(2)
     names = ("wit00", "wit01", "initminer")
     state.witness_schedules.modify(state.schedule, current_shuffled_witnesses=names + ("",) * 18, num_scheduled_witnesses=3)
@@ -289,7 +293,7 @@ def test_inactive_witnesses_of_the_main_build_lose_their_keys_slot_by_slot() -> 
 
 
 def test_no_witness_can_have_the_speed_zero() -> None:
-    """Early rules allow negative votes. With -1 votes the reference divides by zero, so it refuses the operation or the block."""
+    """Early rules allow a negative number of votes. At -1 the reference divides by zero, and refuses the operation or the block."""
     state = chain_at(1).state
     witness = state.witness("initminer")
     state.witnesses.modify(witness, votes=-1)

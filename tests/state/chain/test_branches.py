@@ -32,7 +32,7 @@ def copied(block: SignedBlock) -> SignedBlock:
 
 
 def rekey(chain: Chain, key: bytes = NEW_KEY, owner: str = "initminer") -> SignedTransaction:
-    """Return a transaction by an account that becomes a witness with this key, or changes its key."""
+    """Return a transaction in which an account becomes a witness with this signing key or, if it is one, changes its signing key."""
     props = LegacyChainProperties(account_creation_fee=CoinFee(3000), maximum_block_size=131072)
     operation = WitnessUpdate(owner=owner, url="https://example.org", block_signing_key=key, props=props)
     return signed_transaction(chain, [operation], SECRET if owner == "initminer" else derive_secret(owner, "active", "dev"), seconds=600)
@@ -53,7 +53,7 @@ def made_by(chain: Chain, secret: bytes, missed: int = 0) -> SignedBlock:
 
 
 def text_of(chain: Chain, block: SignedBlock, skip: int = Skip.NOTHING) -> str:
-    """Return the text with which a block is refused. The refusal must change nothing."""
+    """Return the text with which a chain refuses a block. Assert that the refusal changes nothing."""
     forks = chain.forks
     before = state_digest(chain.state), chain.head, len(forks), forks.bytes_used
     with pytest.raises(ChainError) as caught:
@@ -252,7 +252,7 @@ def test_branches_of_the_first_block() -> None:
 
 
 def test_a_signature_can_be_written_in_four_ways() -> None:
-    """Three more signatures can be derived from any signature, so the limit of blocks per witness must allow for all four."""
+    """From any signature, three other valid ones can be derived. The limit of blocks per witness must therefore allow all four."""
     chain, other = twins()
     make_block(chain)
     block = make_block(other, 1)

@@ -1,4 +1,4 @@
-"""The chain as a whole: refusals, which change nothing, pending transactions, and stored blocks."""
+"""The chain: refusals, which must change nothing, pending transactions, and stored blocks."""
 
 import pytest
 

@@ -31,7 +31,7 @@ def seen(chain: Chain) -> tuple[object, ...]:
 
 
 def branches(common: int = 3, first: int = 2, second: int = 3) -> tuple[Chain, list[SignedBlock], list[SignedBlock]]:
-    """Return a chain on the first of two branches, the blocks of this branch, and those of the second branch."""
+    """Return a chain whose main branch is the first of two branches, the blocks of this branch, and the blocks of the second one."""
     one, other = dev_chain(), dev_chain()
     for _ in range(common):
         other.push_block(make_block(one))
@@ -39,7 +39,9 @@ def branches(common: int = 3, first: int = 2, second: int = 3) -> tuple[Chain, l
 
 
 def spoiled(chain: Chain, block: SignedBlock) -> SignedBlock:
-    """Return the block with an expired transfer added, signed by its witness. It is refused only when it is applied."""
+    """Return a block with an expired transfer added, signed by its witness. It is refused only when it is applied, not when it is
+    stored.
+    """
     broken = SignedBlock(
         previous=block.previous,
         timestamp=block.timestamp,
@@ -259,7 +261,7 @@ def test_the_first_block_is_not_popped() -> None:
 
 
 def test_transactions_of_the_new_block_are_not_pending_even_without_time() -> None:
-    """Transactions that aren't reapplied for lack of time stay pending, except those that the new block contains."""
+    """If there is no time to reapply transactions, they stay pending, except for those that the new block contains."""
     chain, maker = Chain(dev_chain().state, lambda: True), dev_chain()
     first, second = transfer(maker, "1"), transfer(maker, "2")
     maker.push_transaction(first)

@@ -35,7 +35,7 @@ STEPS = 40
 
 
 class Walk:
-    """A chain and a record of all blocks ever produced for it, by id, with their children and edits."""
+    """A chain, and all blocks ever produced for it, keyed by id, with their child blocks and their state edits."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -56,7 +56,7 @@ class Walk:
             self._know(self.chain.head)
 
     def _moved(self, move: HeadChange) -> None:
-        """Follow changes of the head as a block log would."""
+        """Record changes of the head in the same way as a block log."""
         for block in move.popped:
             assert self.log.pop() == block.id
         for block in move.applied:
@@ -113,7 +113,7 @@ class Walk:
         return self._make(chain, self.random.choice([0, 0, 1, 2, 5]))
 
     def parent(self) -> bytes:
-        """Return a block to build on: the head, the head of the longest other branch, or any recent block."""
+        """Return the block on which the next block is built: the head, the last block of the longest other branch, or any recent block."""
         others = [block for block in self.blocks.values() if block.id not in self.log[-40:]]
         longest = max(others, key=lambda block: block.number, default=self.blocks[self.log[-1]])
         return self.random.choice([self.log[-1], longest.id, longest.id, self.random.choice(list(self.blocks.values())[COMMON - 6 :]).id])
@@ -183,7 +183,7 @@ class Walk:
         self.chain.push_transaction(transfer(self.chain, str(self.random.random())))
 
     def change(self) -> None:
-        """Edit the state at the head, unless another block was already built on the head."""
+        """Edit the state at the head, unless a block on top of the head has been produced before."""
         head = self.log[-1]
         if self.children[head]:
             return
@@ -224,7 +224,7 @@ class Walk:
         self.random.choices(list(steps), list(steps.values()))[0]()
 
     def steps(self) -> dict[Callable[[], None], int]:
-        """Return the kinds of steps with their relative frequencies."""
+        """Return the kinds of steps, each with its relative frequency."""
         return {
             self.push_good: 10,
             self.push_bad: 5,

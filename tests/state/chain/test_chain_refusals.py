@@ -50,7 +50,7 @@ def refused(chain: Chain, what: Callable[[], object]) -> str:
 
 
 def sealed(chain: Chain, **changes: object) -> SignedBlock:
-    """Return an unsigned block on top of the head."""
+    """Return a block on top of the head with these changes. It has no signature."""
     head = chain.state.props
     given: dict[str, object] = {"previous": head.head_block_id, "timestamp": head.time + 3, "witness": "initminer"}
     return chain.state.wire.seal_block(SignedBlock(**given | changes))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The limits of the fork database: the number, size and age of its blocks, and at most one attempted switch per refused block."""
+"""The limits of the fork database: the number, size and age of its blocks. A refused block leads to at most one attempt to switch."""
 
 import time
 
@@ -22,7 +22,7 @@ from tests.state.chain.test_chain_moves import branches, spoiled
 
 
 def sibling(chain: Chain, parent: SignedBlock, slots: int, secret: bytes = SECRET) -> SignedBlock:
-    """Return an empty block of the only witness, `slots` slots after `parent`."""
+    """Return an empty block that the only witness makes `slots` slots after `parent`."""
     return signed_block(chain, SignedBlock(previous=parent.id, timestamp=parent.timestamp + 3 * slots, witness="initminer"), secret)
 
 

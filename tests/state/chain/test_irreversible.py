@@ -1,4 +1,4 @@
-"""A chain with a block log holds no irreversible blocks in memory, and finds all blocks after any change of its head."""
+"""A chain with a block log keeps no irreversible blocks in memory. It still finds all blocks, after any change of its head."""
 
 from pathlib import Path
 from random import Random
@@ -33,7 +33,7 @@ class LoggedChain:
         self.popped: list[bytes] = []
 
     def moved(self, move: HeadChange) -> None:
-        """Write a change of the head to the log, then read the popped blocks, as subscribers do."""
+        """Write a change of the head to the log. Then read the popped blocks, as a listener that notifies subscribers does."""
         self.log.switch(move.popped, move.applied)
         self.popped = [block.id for block in move.popped]
 
@@ -55,7 +55,7 @@ def all_blocks(chain: Chain) -> list[SignedBlock]:
 
 
 def shown_history(chain: Chain) -> list[tuple[int, bytes, int, object]]:
-    """Return the account history of alice, with its operations."""
+    """Return the entries of alice's account history with their operations."""
     return [(number, record.trx_id, record.block, record.operation) for number, record in history(chain.state, "alice", -1, 10_000)]
 
 

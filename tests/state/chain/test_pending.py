@@ -22,7 +22,7 @@ from tests.helpers.nodes import SECRET, grown_chain, make_block
 
 
 def started() -> Chain:
-    """A chain of 25 blocks. Its first round has set the maximum block size."""
+    """A chain with 25 blocks. The first round of witnesses is over, and has set the maximum block size."""
     return grown_chain(25)
 
 
@@ -31,7 +31,7 @@ def pay(source: str = "alice", memo: str = "", to: str = "bob") -> Transfer:
 
 
 def send(chain: Chain, *operations: Operation, **limits: Any) -> SignedTransaction:
-    """Push a transaction with these operations."""
+    """Push a transaction with these operations, and return it."""
     trx = transaction(chain, *operations)
     head = chain.state.props
     trx.ref_block_num, trx.ref_block_prefix = head.head_block_number & 0xFFFF, int.from_bytes(head.head_block_id[4:8], "little")

@@ -1,4 +1,4 @@
-"""Producing a block with skipped checks: its transactions are tested with the same checks as the block."""
+"""Producing a block with skipped checks. Its transactions are tested with the same checks as the block itself."""
 
 import pytest
 from msgspec import structs
@@ -18,7 +18,7 @@ def made(chain: Chain, skip: int) -> SignedBlock:
 
 
 def with_one(skip: int, **fields: object) -> tuple[Chain, SignedTransaction]:
-    """A chain with one pending transaction that is valid only if these checks are skipped."""
+    """Return a chain and its only pending transaction, which is valid only if these checks are skipped."""
     chain = dev_chain()
     make_block(chain)
     trx = chain.state.wire.seal(structs.replace(transfer(chain), **fields))

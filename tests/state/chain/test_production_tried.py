@@ -1,4 +1,4 @@
-"""The producer tests only transactions that weren't just applied on top of the head."""
+"""The producer tests a pending transaction only if it hasn't already been applied on top of the current head."""
 
 import ast
 import re

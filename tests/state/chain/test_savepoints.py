@@ -113,7 +113,7 @@ def test_a_savepoint_at_genesis() -> None:
 
 
 def test_the_state_is_the_same_objects() -> None:
-    """A restore keeps the row objects, since rules, plugins and caches hold references to rows and to bound methods of dictionaries."""
+    """A restore keeps the row objects, because rules, plugins and caches hold references to rows and to methods of dictionaries."""
     chain = full_chain()
     make_block(chain)
     state = chain.state
@@ -179,7 +179,7 @@ def test_restoring_at_the_same_head_calls_no_listener() -> None:
 
 
 def test_removed_rows_in_the_journal_are_restored() -> None:
-    """A removed row is in no table, but after a restore undo must reinsert it with its old values."""
+    """A row that was removed is only in the journal. After a restore, undo must still insert it again with its old values."""
     chain = full_chain()
     make_block(chain)
     post = Comment(parent_permlink="life", author="alice", permlink="first", title="t", body="b")
@@ -202,7 +202,7 @@ def test_removed_rows_in_the_journal_are_restored() -> None:
 
 
 def test_undoing_is_the_same_after_restoring() -> None:
-    """Savepoints share the journal's records, so an undo, which changes rows, must not change the values in these records."""
+    """Savepoints use the same journal records as the chain. An undo changes rows, but must not change the values in these records."""
     chain = dev_chain()
     for i in range(8):
         chain.push_transaction(transfer(chain, str(i)))
@@ -273,7 +273,7 @@ def test_derived_views_of_plugins_are_restored() -> None:
 
 
 def test_the_signer_history_is_read_again() -> None:
-    """The signer history must be recomputed after a restore: it is stored by journal position, and positions are reused."""
+    """The signer history refers to journal positions, and a restore reuses positions. It must therefore be recomputed after a restore."""
     chain, other = twins()
     now = chain.savepoint()
     for i in range(8):
@@ -303,7 +303,9 @@ def test_times_of_hardforks_are_restored() -> None:
 
 @pytest.mark.parametrize("case", CASES_OF_PLUGINS)
 def test_a_case_has_the_same_replies_after_restoring(case: str) -> None:
-    """Replay a case with all queries, restore genesis and a savepoint in its middle, and replay it again."""
+    """Replay a case with all queries. Then restore a savepoint in the middle of the case and one at genesis, and replay the rest after
+    each.
+    """
     played = Play(CASES / case, ("",))
     player = played.player
     player.looks = False
@@ -334,7 +336,7 @@ def test_a_case_has_the_same_replies_after_restoring(case: str) -> None:
 
 
 class Returning(Walk):
-    """A walk that sometimes restores a savepoint, together with the walk's own records of blocks."""
+    """A walk that sometimes restores a savepoint of its chain, and with it the walk's own records of blocks."""
 
     def __init__(self, seed: int) -> None:
         self.savepoints: list[tuple[Savepoint, Any, Any]] = []

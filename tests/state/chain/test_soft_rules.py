@@ -1,4 +1,4 @@
-"""Soft rules, which apply only to pushed transactions, with the refusal texts that clients match. Blocks can violate these rules."""
+"""Soft rules apply only to pushed transactions: blocks can violate them. The refusal texts are those that clients match."""
 
 import hashlib
 

@@ -101,7 +101,7 @@ def test_a_balance_of_a_token(chain: Chain) -> None:
 
 @pytest.mark.parametrize("factor", [0, 1, 2, 1000])
 def test_vests(chain: Chain, factor: int) -> None:
-    """Totals, the price of VESTS, mana, credits, and the votes of the account and of its proxy are updated."""
+    """The edit updates totals, the price of VESTS, mana, credits, and the votes of the account and of its proxy."""
     state = chain.state
     make_block(chain, 1000)
     push(chain, AccountWitnessVote(account="bob", witness="initminer", approve=True))
@@ -275,7 +275,7 @@ def test_edits_of_popped_blocks_are_dropped(chain: Chain) -> None:
 
 
 def test_edits_of_the_block_of_a_snapshot_are_made_once(chain: Chain) -> None:
-    """A snapshot of a block already contains the block's edits. Applying them again would store a replaced owner authority twice."""
+    """A snapshot already contains the edits of its block. If they were applied again, a replaced owner authority would be stored twice."""
     head = chain.state.props.head_block_id
     edits = [SetAuthority("alice", "owner", key_authority(bytes([2, *[number] * 32]))) for number in (1, 2)]
     for edit in edits:
@@ -327,7 +327,7 @@ def test_late_edits_are_applied_to_the_head_block(chain: Chain) -> None:
 
 
 def test_an_irreversible_head_can_be_edited_for_good() -> None:
-    """With a single witness, every block after the first 30 days of blocks is irreversible at once. A listener imitates this here."""
+    """With a single witness, every block after the first 30 days becomes irreversible at once. A listener has the same effect here."""
     chain = dev_chain()
     chain.state.listeners.after_block.append(lambda state, block: state.set_props(last_irreversible_block_num=block.number))
     for _ in range(3):

@@ -81,7 +81,7 @@ def test_everyone(chain: Chain) -> None:
 
 
 def test_accepted_transactions_stay_valid(chain: Chain) -> None:
-    """The transactions are valid when they are reapplied after each block, and when their block is on another branch."""
+    """The transactions are still valid when they are reapplied after a block, and when their block moves to another branch."""
     chain.impersonate(["alice"])
     trx = transaction(chain, pay("alice"))
     chain.push_transaction(trx)

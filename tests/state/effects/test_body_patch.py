@@ -25,7 +25,7 @@ LETTERS = "ab \n.é🙂\x01\x04"
 
 
 def patched(old: str, body: str) -> str:
-    """Return the body after an edit, without a limit on work."""
+    """Return the body that results from an edit, without a limit on work."""
     return edited(old, body, WorkBudget(10**9))
 
 
@@ -96,7 +96,9 @@ def test_numbers_of_any_length_are_read(digits: str) -> None:
 
 
 def test_a_patch_beyond_the_end_makes_the_edit_a_new_text() -> None:
-    """The patch deletes the text with the padding around it, so no padding can be stripped. The edit itself then becomes the new text."""
+    """The patch deletes the text and the padding around it, so the padding can't be removed afterwards. The edit then becomes the new
+    text.
+    """
     body = "@@ -1,4 +1 @@\n-%01%02%03%04abc%01%02%03%04\n"
     assert patched("abc", body) == body
 
@@ -139,7 +141,7 @@ def test_patches_of_a_body_that_has_grown_too_long_are_left_out() -> None:
 
 
 def test_a_diff_that_runs_out_of_steps_deletes_and_inserts() -> None:
-    """The reference does the same after its time limit of one second. The common start and end are found before."""
+    """The reference gives up in the same way after one second. The common start and end of both texts are found before."""
     random = Random(1)
     old, new = ("".join(random.choices("abcd", k=300)) for _ in range(2))
     assert len(differences(old, new, WorkBudget(10**9))) > 100

@@ -1,4 +1,4 @@
-"""Delegations: the amount that an account can delegate, manabars, and the return of removed delegations."""
+"""Delegations: the amount that an account can delegate, manabars, and the return of VESTS after a delegation is removed."""
 
 from typing import Any
 

@@ -29,7 +29,6 @@ def vote_chain(hardfork: int, spec: ChainSpec = TEST_SPEC, **fields: Any) -> Cha
 
 
 def note(chain: Chain, **fields: Any) -> CommentVote:
-    """Insert a vote by Alice."""
     return chain.state.comment_votes.insert(CommentVote(voter=alice(chain).id, comment=comment(chain).id, **fields))
 
 

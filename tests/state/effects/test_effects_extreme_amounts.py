@@ -315,7 +315,7 @@ def test_minus_one_vote() -> None:
 
 
 def apply_hardfork_4(state: State) -> None:
-    """Apply hardfork 4, which restarts the schedule of all witnesses, without hardfork 3, which recounts votes."""
+    """Apply hardfork 4, which restarts the schedule of all witnesses. Skip hardfork 3, which would recount the votes."""
     state.hardfork_properties.modify(state.hardforks, last_hardfork=3)
     apply_hardfork(state, 4)
 

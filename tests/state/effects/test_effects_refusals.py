@@ -1,4 +1,6 @@
-"""Refusals of shared effects, for values that no operation passes or for states that only early blocks left."""
+"""Refusals of shared effects that need a value which no operation passes, or a state which only the blocks of the first years left
+behind.
+"""
 
 from collections.abc import Callable
 

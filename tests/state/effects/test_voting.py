@@ -18,7 +18,7 @@ TRILLION = 10**12
 
 
 def vote_chain(hardfork: int = NEWEST, **fields: Any) -> Chain:
-    """A chain with Alice, whose manabars are full with 10¹², and a five-minute-old post by Bob with a reply."""
+    """A chain with Alice, whose manabars are full at 10¹², and with a post by Bob that is five minutes old and has a reply."""
     chain = chain_at(hardfork)
     add_account(chain.state, "alice", vesting_shares=TRILLION)
     add_account(chain.state, "bob")

@@ -1,4 +1,4 @@
-"""Account creation: for a fee, with a delegation (before hardfork 20), and with claims."""
+"""Account creation: for a fee, with a delegation (before hardfork 20), and with claimed accounts."""
 
 import pytest
 from msgspec import structs

@@ -205,7 +205,9 @@ def test_editing(posted: Chain) -> None:
 
 
 def test_edits_of_a_transaction_share_their_steps(chain: Chain) -> None:
-    """The work for a patch that matches nowhere grows with the text. When the transaction has no steps left, Bob's post doesn't change."""
+    """A patch that matches nowhere takes more work in a longer text. When a transaction has used up its steps, Bob's post doesn't
+    change.
+    """
     old, edits = deletions_differ()
     apply(chain, post(body=old), Comment("bob", "b", "bob", "re", "", "The quick fox"))
     mine, his = Comment("", "tag", "alice", "a", "", edits[0]), Comment("bob", "b", "bob", "re", "", "@@ -1,7 +1,5 @@\n-The\n+A\n  qui\n")

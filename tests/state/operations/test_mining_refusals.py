@@ -1,4 +1,4 @@
-"""Stateless refusals of mining operations and reports. Each is caused by one change of an accepted operation."""
+"""Refusals of mining operations and reports that don't depend on the state. Each test changes one field of a valid operation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pow_input(example: Any) -> Pow2Input:
 
 
 def equihash(inputs: tuple[int, ...]) -> EquihashPow:
-    """Return a proof with the example's seed, whose summary matches its inputs."""
+    """Return a proof with the seed of the example and these inputs. Its summary matches them."""
     example = vector("equihash.0")
     proof = EquihashProof(140, 6, bytes.fromhex(example["expect"]["seed"]), inputs)
     return EquihashPow(pow_input(example), proof, bytes(20), equihash_summary(inputs))
@@ -53,7 +53,7 @@ REPORT = ReportOverProduction("bob", signed("a"), signed("a", transaction_merkle
 
 
 def props(**fields: Any) -> dict[str, Any]:
-    """Return the change that sets these chain properties of a pow operation."""
+    """Return the change that sets these fields in the chain properties of a pow operation."""
     return {"props": replace(POW.props, **fields)}
 
 

@@ -28,7 +28,7 @@ from tests.helpers.wire import ANY, VECTOR_CODECS, VECTORS, refusal, vectors
 
 
 def test_every_tag_is_declared() -> None:
-    """The tags have no gaps, and each has a vector."""
+    """The tags of operations have no gaps, and each operation has a vector."""
     assert sorted(OPERATIONS) == list(range(len(OPERATIONS)))
     assert {cls.NAME for cls in OPERATIONS.values()} == set(SAMPLES)
 
@@ -48,7 +48,9 @@ def test_importing_the_package_declares_all_operations() -> None:
 
 @pytest.mark.parametrize("example", vectors("op"))
 def test_forms(example: Any) -> None:
-    """NAI JSON and condenser JSON decode to the same object. It encodes to the example's bytes and to both JSON formats."""
+    """An example in NAI JSON and in condenser JSON decodes to the same object, which encodes to the example's bytes and to both JSON
+    formats.
+    """
     given, legacy, packed = example["input"]["json"], example["input"]["legacy"], bytes.fromhex(example["expect"]["hex"])
     operation = VECTOR_CODECS.parser(ANY)(given)
     assert operation.TAG == wire_tag(operation.TAG, smt=True) == example["expect"]["which"]

@@ -50,7 +50,7 @@ CONTRIBUTE = SmtContribute("alice", LIQUID_3, 1, Asset(1, COIN))
 
 
 def props(**changes: Any) -> dict[str, Any]:
-    """Return the change that sets these chain properties of a witness_update operation."""
+    """Return the change that sets these fields in the chain properties of a witness_update operation."""
     return {"props": LegacyChainProperties(**{"account_creation_fee": CoinFee(1), **changes})}
 
 
@@ -60,7 +60,7 @@ def policy(**fields: Any) -> dict[str, Any]:
 
 
 def before(coin_unit: Any = UNIT.coin_unit, token_unit: Any = UNIT.token_unit) -> dict[str, Any]:
-    """Return a change of the generation unit that applies before the soft cap."""
+    """Return the change that replaces the generation unit for the time before the soft cap."""
     return policy(pre_soft_cap_unit=SmtGenerationUnit(coin_unit, token_unit))
 
 

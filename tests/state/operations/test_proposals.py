@@ -158,7 +158,7 @@ def test_the_limit_holds_for_ends_on_the_last_day_of_32_bits() -> None:
 
 
 def ended_proposals_of(chain: Chain) -> list[Proposal]:
-    """Return the ended proposal that is removed first."""
+    """Return a list of the ended proposal that is removed first, or an empty list if no proposal has ended."""
     return list(islice(ended_proposals(chain.state, NOW), 1))
 
 

@@ -1,4 +1,4 @@
-"""Claims of rewards, which become liquid or become VESTS that count in votes."""
+"""Claims of rewards. The claimed COIN and SBD become liquid, and the claimed VESTS count in votes for witnesses."""
 
 import pytest
 

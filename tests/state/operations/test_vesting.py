@@ -340,7 +340,7 @@ def test_after_a_long_gap_a_lone_account_is_paid_once_and_two_catch_up(chain: Ch
 
 
 def test_each_conversion_has_the_current_price(chain: Chain) -> None:
-    """The vesting fund is worth slightly more after each rounding, so each payment has its own price."""
+    """Rounding makes each of the remaining VESTS worth slightly more, so each payment of a power-down has a different price."""
     state = chain.state
     state.set_props(total_vesting_fund_coin=9_999_999)
     add_account(state, "carol")

@@ -88,7 +88,7 @@ def test_impossible_values(name: str, data: str, text: str) -> None:
 
 
 def test_a_fixed_symbol_by_its_number() -> None:
-    """The reference accepts such a symbol, and packs it as eight bytes."""
+    """The reference accepts the number of a fixed symbol in place of its NAI, and packs it as eight bytes."""
     fee = bytes.fromhex(ONE) + COIN.to_bytes(4, "little")
     operation = WitnessSetProperties("alice", (("key", KEY), ("account_creation_fee", fee)))
     operation.validate(CODECS)

@@ -242,7 +242,7 @@ def test_earlier_votes() -> None:
 
 
 def chained(chain: Chain, *names: str) -> None:
-    """Make each account the proxy of the account before it."""
+    """Make each account the proxy of the account before it in `names`."""
     for name in names:
         add_account(chain.state, name, vesting_shares=1_000_000)
     for name, to in pairwise(names):

@@ -23,7 +23,7 @@ def data_of(state: State) -> AccountByKey:
 
 
 def around(state: State, operation: Operation, **authorities: Authority) -> None:
-    """Pass the plugin an operation that gives its account these authorities."""
+    """Call the listeners before and after an operation. Between the calls, give the operation's account these authorities."""
     name = account_by_key.owner_of(operation)
     listeners = state.listeners
     for listener in listeners.before_operation[type(operation)]:

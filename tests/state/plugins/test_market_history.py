@@ -35,7 +35,7 @@ def data_of(state: State) -> MarketHistory:
 
 
 def fill(current: Asset, resting: Asset) -> FillOrder:
-    """Return a trade with the payment of the newer order and that of the older order."""
+    """Return the virtual operation of a trade. `current` is paid by the newer order, `resting` by the older one."""
     return FillOrder(current_owner="alice", current_pays=current, open_owner="bob", open_pays=resting)
 
 
@@ -59,7 +59,7 @@ def smallest(state: State) -> Bucket:
 
 
 def in_ends_of_day(state: State) -> list[int]:
-    """Return the COIN volume of the first bucket and of the last bucket of the last 24 hours."""
+    """Return the COIN volume of the first and of the last bucket in the last 24 hours."""
     return [bucket.coin.volume for bucket in last_day(state) or ()]
 
 

@@ -1,4 +1,4 @@
-"""Plugins whose numbers exceed their width: changes before the overflow remain, as in the reference, and the chain continues."""
+"""Numbers of plugins that exceed their number of bits. Changes before the overflow remain, as in the reference, and the chain continues."""
 
 from typing import Any
 
@@ -94,7 +94,7 @@ def test_a_price_that_leaves_64_bits(by: Any) -> None:
 
 
 def test_a_price_that_has_wrapped_below_zero() -> None:
-    """A negative price can always be paid, and adds credits up to the maximum of 64 bits."""
+    """A negative price adds credits to the payer, up to the maximum of 64 bits. Every account can pay it."""
     chain = chain_with_credits()
     state, row, alice = chain.state, bar(chain.state), chain.state.account("alice")
     data, most = RC.of(state), maximum_rc(alice, row.adjustment)
@@ -119,7 +119,7 @@ def market() -> tuple[State, MarketHistory]:
 
 
 def trade(coin: int, sbd: int) -> FillOrder:
-    """Return a trade with the payment of the newer order first."""
+    """Return the virtual operation of a trade. The newer order pays COIN, the older one SBD."""
     return FillOrder("alice", 1, Asset(coin, COIN), "bob", 1, Asset(sbd, SBD))
 
 

@@ -1,4 +1,4 @@
-"""The registry of plugins: names, order, the methods that need them, and the independence of each plugin."""
+"""The registry of plugins: their names and order, the methods that need a plugin, and the independence of plugins from each other."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The plugin reputation: which votes count, and changed votes."""
+"""The plugin reputation: which votes change a reputation, and the effect of a changed vote."""
 
 from itertools import islice
 
@@ -34,7 +34,6 @@ def chain_with_post() -> Chain:
 
 
 def have(state: State, **reputations: int) -> None:
-    """Set the reputations of accounts."""
     for account, number in reputations.items():
         table_of(state).insert(Reputation(account=account, reputation=number))
 

@@ -1,4 +1,4 @@
-"""The plugin transaction_status: every status, and the limit on its depth."""
+"""The plugin transaction_status: every status, and the limit on the number of blocks for which it keeps statuses."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""With keys that were recovered in advance, each signature has the same outcome as without them."""
+"""Verification with keys that were recovered in advance has the same outcome for each signature as verification without them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -48,7 +48,7 @@ def signed(count: int, memo: str, place: int = 0, change: Callable[[bytes], byte
 
 
 def block_of(*transactions: SignedTransaction, change: Callable[[bytes], bytes] = WAYS["good"]) -> SignedBlock:
-    """Return a block with these transactions. Its references are not valid."""
+    """Return a block with these transactions. The blocks to which they and the block refer don't exist."""
     block = SignedBlock(timestamp=1_800_000_000, witness="alice", transactions=transactions)
     WIRE.seal_block(block)
     block.witness_signature = change(sign(SECRET, block.digest, Canonical.bip_0062))

@@ -9,7 +9,7 @@ from state.protocol.work import ADVICE, PAUSE_UNITS, TooMuchWork, Work
 
 
 def spend(work: Work, *spent: tuple[int, str]) -> None:
-    """Spend these units, each with its kind."""
+    """Spend units of work. Each item of `spent` is a number of units and their kind."""
     for units, kind in spent:
         work.spend(units, kind)
 

@@ -1,4 +1,4 @@
-"""The due times that an index of due rows keeps."""
+"""The index `Due`, which finds the rows that are due, and the due times that it stores."""
 
 from state.store import Due, Journal, Row, Table
 from state.store.due import EMPTY_TIMES_MAX

@@ -28,7 +28,7 @@ THINGS: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
 
 
 def filled(rows: list[dict[str, Any]], removed: int = 0) -> Things:
-    """Return a table with these rows, of which the first `removed` were removed."""
+    """Return a table from which the first `removed` of these rows have been removed."""
     things = Things(Journal())
     for fields in rows:
         things.insert(Thing(**fields))

@@ -48,7 +48,7 @@ def filled(journal: Journal) -> Orders:
 
 
 def content(orders: Orders) -> object:
-    """Return the readable content of a table."""
+    """Return everything that can be read from a table."""
     indices = (
         orders.by_seller,
         orders.by_price,
@@ -395,7 +395,7 @@ def test_dropped_values_are_restored_by_undo() -> None:
 
 
 def test_dropped_values_are_freed() -> None:
-    """The memory of dropped values is bounded by the number of retained ones."""
+    """Dropped values are freed from memory, which is bounded by the number of retained values."""
     journal = Journal()
     lists: AppendLists[str, int] = AppendLists(journal)
     for n in range(5000):

@@ -73,7 +73,7 @@ class Model:
         return other
 
     def clashes(self, new: dict[str, Any]) -> bool:
-        """Whether another row already has a key that must be unique."""
+        """Whether another row already has one of the keys that must be unique."""
         others = [row for row in self.rows.values() if row["id"] != new["id"]]
         return any(all(row[f] == new[f] for f in key) for key in (("name", "rank"), ("rank", "group", "name")) for row in others)
 

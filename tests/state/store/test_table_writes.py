@@ -1,4 +1,4 @@
-"""Reading the writes to one table since a position in the journal."""
+"""Reading which rows of a table were written since a position in the journal."""
 
 from state.store import Journal
 from tests.state.store.test_store import Order, filled

@@ -53,7 +53,7 @@ class Broadcaster:
         self.api.generate()
 
     def key(self, name: str, role: str = "posting") -> bytes:
-        """Return the private key of a genesis account or of an account that `create` has made."""
+        """Return the private key of a role of an account, which exists since genesis or was made by `create`."""
         return secret(name) if name.startswith("coin-") else derive_secret(name, role, "dev")
 
     def step(self, step: dict[str, Any]) -> None:
@@ -177,7 +177,7 @@ def case() -> Player:
 
 
 def asked(player: Player, method: str, **params: Any) -> Any:
-    """Call a `bridge` method on the chain of the case, which uses the reference's symbols and names."""
+    """Call a `bridge` method on the chain of a test case. The chain uses the reference's names of symbols."""
     return player.ask({"method": f"bridge.{method}", "params": params})["result"]
 
 

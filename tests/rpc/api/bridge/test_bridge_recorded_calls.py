@@ -43,7 +43,7 @@ def without(value: Any, names: tuple[str, ...]) -> Any:
 
 
 def record(expected: dict[str, Any]) -> dict[str, Any]:
-    """Return the recorded fields of a community in one dict."""
+    """Return the recorded fields of a community in a single dict."""
     return dict(expected["specification"] | expected["extras"])
 
 

@@ -29,7 +29,7 @@ def world() -> SocialScenario:
 
 
 class Steps(GivenChain):
-    """A test chain that rounds payouts, so that similar earnings give equal payouts."""
+    """A chain reader that rounds payouts, so that similar earnings give equal payouts."""
 
     def worth(self, state: State) -> Worth:
         """Return a function that divides earnings by three and rounds down."""
@@ -75,7 +75,7 @@ def tags_of(world: SocialScenario) -> dict[int, set[str]]:
 
 
 def expected(world: SocialScenario, sort: str, tag: str, tags_of: dict[int, set[str]]) -> list[str]:
-    """Return the expected list, computed by a simple sort from the tables of social.md §3.3."""
+    """Return the expected list of posts, computed by sorting all posts according to the tables of social.md §3.3."""
     of_community, now = tag in (COMMUNITY, "all"), world.state.head_time
     found = []
     for row in world.state.comments:

@@ -25,7 +25,7 @@ KEY = "TST6LLegbAgLAy28EHrffBVuANFWcFgmqRMW13wBmTExqFE9SCkg4"
 
 @pytest.fixture
 def api() -> ApiChain:
-    """A dev chain in the state in which a node starts it."""
+    """A dev chain in the state that it has when a node starts."""
     api = ApiChain("dev")
     api.now = 1_800_000_000
     api.call("dev_api.reset")
@@ -337,7 +337,7 @@ def test_a_dump_replaces_only_dumps(api: ApiChain, tmp_path: Path) -> None:
 
 
 def test_an_undone_account_can_be_impersonated(api: ApiChain, tmp_path: Path) -> None:
-    """Reverting to a dev snapshot, or loading a dump, works although an impersonated account didn't exist then."""
+    """Reverting to a dev snapshot or loading a dump succeeds even if an impersonated account doesn't exist in it."""
     api.call("dev_api.impersonate", everyone=True)
     creation = {"fee": "0.000 COIN", "creator": "alice", "new_account_name": "newcomer"}
     nobody = {"weight_threshold": 1, "account_auths": [], "key_auths": []}

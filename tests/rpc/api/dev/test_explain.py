@@ -106,7 +106,7 @@ def test_explain_and_list_are_local_only(world: World, method: str) -> None:
 
 
 def test_each_broadcast_method_explains(world: World) -> None:
-    """The methods that wait for a block explain refusals too, and so does a refusal because of the head block's age."""
+    """Methods that wait for a block explain refusals too. A refusal because the head block is too old is explained as well."""
     trx = signed(TRANSFER, by=(("bob", "active"),))(world)
     for method in (
         PUSH,

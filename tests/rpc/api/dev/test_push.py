@@ -1,4 +1,4 @@
-"""dev_api.subscribe and unsubscribe: kinds, filters and refusals. They require a WebSocket and local rights."""
+"""dev_api.subscribe and unsubscribe: the kinds of notices, filters, and refusals. They require a WebSocket and local rights."""
 
 import json
 from typing import Any

@@ -38,7 +38,7 @@ def key(name: str, role: str) -> bytes:
 
 
 def give(api: ApiChain, name: str, **authorities: Authority) -> None:
-    """Replace authorities of an account."""
+    """Replace some of an account's authorities."""
     api.state.account_authorities.modify(api.state.authority(name), **authorities)
 
 
@@ -128,7 +128,7 @@ def test_higher_role_signs_if_the_lower_key_is_unknown(api: ApiChain) -> None:
 
 
 def test_only_necessary_keys_sign(api: ApiChain) -> None:
-    """bob's key alone reaches the threshold, so erin's key, which is tried first, doesn't sign."""
+    """bob's key alone reaches the threshold of the authority. erin's key, which is tried first, is therefore not used."""
     members = sorted([(key("bob", "active"), 2), (key("erin", "active"), 1)])
     give(api, "alice", active=Authority(2, (), tuple(members)))
     broadcast(api, TRANSFER)

@@ -13,7 +13,7 @@ START = 1_800_000_000
 
 @pytest.fixture
 def api() -> ApiChain:
-    """A dev chain with due items of almost every kind."""
+    """A dev chain on which items of almost every kind are due later."""
     api = ApiChain("dev")
     api.now = START
     api.call("dev_api.reset")

@@ -1,4 +1,4 @@
-"""Lists of posts for explorer pages. Read page by page, they contain the same posts as the lists of other methods."""
+"""Lists of posts for explorer pages. Requested page by page, they contain the same posts as the lists of other methods."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The history of supplies, as the explorer requests it."""
+"""The history of supplies, in the form in which the explorer requests it."""
 
 from tests.helpers.api import ApiChain
 

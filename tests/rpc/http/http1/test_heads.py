@@ -1,4 +1,4 @@
-"""Parsing of request heads on the fast path. Ambiguous heads, which another parser could read differently, are left to hypercorn."""
+"""Parsing of request heads on the fast path. Ambiguous heads, which two parsers could read differently, are handed to hypercorn."""
 
 import pytest
 

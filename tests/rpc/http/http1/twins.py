@@ -40,7 +40,7 @@ class Outcome(Struct, frozen=True):
 
 
 class Twins:
-    """A server for both kinds of connections."""
+    """A server that handles a connection on the fast path or with hypercorn."""
 
     def __init__(self, access: AccessPolicy) -> None:
         self._limiter = ConnectionLimiter(limits_for())
@@ -111,7 +111,7 @@ def _service() -> Service:
 
     @method("a_api.wait", registry=registry)
     async def wait(processor: None) -> str:
-        """Wait within a nursery and a timeout, and return."""
+        """Wait inside a nursery and a timeout, then return a text."""
         with trio.fail_after(SECONDS_MAX):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(trio.lowlevel.checkpoint)

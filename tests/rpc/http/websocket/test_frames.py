@@ -27,7 +27,7 @@ def read(frames: Frames, *pieces: bytes) -> list[tuple[FrameEvent, bytes]]:
 
 @pytest.mark.parametrize("mask", [b"\x81\x81\x81\x81", b"\x81\xfe\x00\x7e", b"\x00\x00\x00\x00", b"\x09\x8a\x88\x80"])
 def test_frames_split_anywhere_are_parsed_alike(mask: bytes) -> None:
-    """Frames are parsed correctly at every split position, even if the rest of a frame looks like the start of another frame."""
+    """Frames are parsed correctly wherever they are split, even if the rest of a split frame looks like the start of another one."""
 
     class Masks(Random):
         def randbytes(self, n: int) -> bytes:

@@ -52,7 +52,7 @@ Outcome = tuple[list[tuple[str, bytes]], list[int]]
 
 
 def in_ours(data: list[bytes]) -> Outcome:
-    """Return the outcome of a stream in our frame parser."""
+    """Return the outcome of our frame parser on a stream: its events, and the number of waiting bytes after each chunk."""
     read = Frames(SIZE_MAX)
     happened: list[tuple[str, bytes]] = []
     waiting: list[int] = []
@@ -73,7 +73,7 @@ def in_ours(data: list[bytes]) -> Outcome:
 
 
 class InBytes(WebsocketBuffer):
-    """Hypercorn's message buffer, changed to count bytes instead of characters."""
+    """Hypercorn's buffer of a message, changed so that it limits bytes instead of characters."""
 
     def extend(self, event: Any) -> None:
         super().extend(event)
@@ -83,7 +83,7 @@ class InBytes(WebsocketBuffer):
 
 
 async def in_hypercorn(data: list[bytes]) -> Outcome:
-    """Return the outcome of a stream in hypercorn."""
+    """Return the outcome of hypercorn on a stream: its events, and the number of waiting bytes after each chunk."""
     happened: list[tuple[str, bytes]] = []
     waiting: list[int] = []
 
@@ -123,7 +123,7 @@ def now(coroutine: Any) -> Any:
 
 
 def compare_frames(seed: int) -> None:
-    """Compare both parsers on the stream of a seed."""
+    """Compare both frame parsers on the stream that is generated from a seed."""
     random = Random(seed)
     data = pieces(random, frames(random))
     ours, theirs = in_ours(data), now(in_hypercorn(data))
@@ -150,7 +150,7 @@ async def serve(scope: Any, receive: Any, send: Any, *_: Any) -> None:
 
 
 async def answer(data: list[bytes], *, is_ours: bool) -> tuple[bytes, bool]:
-    """Return the bytes sent until the end of the handshake, without dates, and whether the connection has ended."""
+    """Return the bytes that a server sends until the end of the handshake, without dates, and whether it then closed the connection."""
     config = server_config(75)
     sent: list[bytes] = []
     ended = trio.Event()
@@ -189,7 +189,7 @@ async def answer(data: list[bytes], *, is_ours: bool) -> tuple[bytes, bool]:
 
 
 async def compare_handshakes(seed: int) -> None:
-    """Compare both servers on the handshake of a seed."""
+    """Compare both servers on the handshake that is generated from a seed."""
     random = Random(seed)
     data = pieces(random, handshake(random))
     ours = await answer(data, is_ours=True)

@@ -25,7 +25,7 @@ NAMES = ("alice", "bob", "carol", "dave")  # two curators, the author, a benefic
 
 
 def payout_chain(hardfork: int = 23, **fields: Any) -> Chain:
-    """A chain on which Carol's post is due for payout, with votes by Alice and Bob as in block-processing.md §8, E4."""
+    """A chain on which Carol's post is due for payout. Alice and Bob have voted on it as in block-processing.md §8, E4."""
     chain = chain_at(hardfork)
     state = chain.state
     for name in NAMES:

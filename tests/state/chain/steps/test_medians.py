@@ -26,7 +26,7 @@ VECTORS = [
 
 
 def prices(digits: str) -> list[Price]:
-    """Return a price in SBD per COIN for each digit. Equal prices have different amounts."""
+    """Return a price in SBD per COIN for each digit. The amounts of equal prices differ, but not their ratio."""
     return [Price(Asset((int(digit) + 1) * i, SBD), Asset(i, COIN)) for i, digit in enumerate(digits, 1)]
 
 

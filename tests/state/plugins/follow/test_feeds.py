@@ -34,7 +34,7 @@ def write(chain: Chain, author: str, permlink: str) -> int:
 
 
 def check(chain: Chain) -> None:
-    """Assert that lookups of each post, in each blog and in all blogs, agree with the list of all entries."""
+    """Assert that lookups of posts, in each blog and in all blogs together, agree with the list of all entries."""
     blogs = blogs_of(chain)
     entries: dict[tuple[str, int], BlogEntry] = {}
     for entry in blogs.entries:

@@ -28,7 +28,7 @@ from tests.state.plugins.rc.test_usage import sized
 
 
 def chain_with_credits(hardfork: int = 23, vests: int = 10**12) -> Chain:
-    """A chain on which resource credits have just started. alice has VESTS, and bob has none."""
+    """A chain on which resource credits were just introduced. alice has VESTS, and bob has none."""
     chain = chain_at(hardfork, plugins=[RC.name])
     state = chain.state
     add_account(state, "alice", balance=1000, vesting_shares=vests)

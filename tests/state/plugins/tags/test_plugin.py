@@ -198,7 +198,7 @@ def vote(state: State, comment: CommentRow, rshares: int) -> None:
 
 
 def found(state: State, order: str, tag: str = "", limit: int = 10, **options: Any) -> list[str]:
-    """Return the permlinks of a list."""
+    """Return the permlinks of the posts in a list."""
     return [state.comments.find(entry.comment).permlink for entry in discussions(state, order, tag, limit, **options)]
 
 

@@ -1,4 +1,4 @@
-"""The scores of posts in the tags plugin, and its marks of changed rows."""
+"""The scores of posts in the tags plugin, and the marking of rows as dirty."""
 
 from math import isclose
 

@@ -16,7 +16,7 @@ Roles = dict[str, dict[str, Authority]]
 
 
 def lookups(accounts: Roles) -> Lookups:
-    """Return lookups of the authorities of these accounts."""
+    """Return functions that look up the authorities of these accounts."""
 
     def of(role: str) -> Lookup:
         def find(name: str) -> Authority:
@@ -71,7 +71,7 @@ def test_the_lowest_role_signs() -> None:
 
 
 def test_insufficient_keys_sign_too() -> None:
-    """The insufficient keys are used nevertheless, since the chain's refusal then names the missing authority."""
+    """Even keys that don't suffice are used to sign, because the chain's refusal then names the authority that is still missing."""
     both = Authority(2, (), ((KEYS[0], 1), (KEYS[1], 1)))
     found = lookups({"a": {"owner": both, "active": both, "posting": both}})
     assert fewest_keys(Needed(set(), {"a"}, set(), []), KEYS[:1], found) == [KEYS[0]]

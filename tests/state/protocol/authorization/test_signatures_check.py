@@ -51,7 +51,7 @@ def needed_by(given: dict[str, Any]) -> Needed:
 
 
 def lookups_of(given: dict[str, Any]) -> Lookups:
-    """Return lookups of the accounts of a case."""
+    """Return functions that look up the authorities of the accounts in a case."""
     read = VECTOR_CODECS.parser(Authority)
 
     def by(role: str) -> Callable[[str], Authority]:
@@ -79,7 +79,7 @@ def keys_of(texts: list[str]) -> list[bytes]:
 def minimal_signatures(
     needed: Needed, signed: Iterable[bytes], available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS
 ) -> set[bytes]:
-    """Return the required keys: the signing keys without unneeded ones, which are tried in ascending order (wire-format.md §6.3)."""
+    """Return the signing keys without unneeded ones. Keys are tried in ascending order, as in wire-format.md §6.3."""
     keys = required_signatures(needed, signed, available, lookups, limits)
     for key in sorted(keys):
         try:
@@ -177,7 +177,7 @@ def test_the_temporary_account_needs_no_key() -> None:
 
 
 def test_the_last_member_within_the_limit_counts() -> None:
-    """The 40th member counts, the 41st doesn't (wire-format.md §6.1)."""
+    """The 40th member of an authority counts, the 41st doesn't (wire-format.md §6.1)."""
     keys = tuple(bytes([2]) + n.to_bytes(32, "big") for n in range(41))
     wide = Authority(1, (), tuple((key, 1) for key in keys))
     lookups = everywhere(lambda name: wide)

@@ -26,7 +26,7 @@ JSON_BY_NAME = {v["input"]["json"]["type"]: v["input"]["json"]["value"] for v in
 
 
 def refused_in_time(read: Any, value: Any) -> ChainError | None:
-    """Return the error with which a decoder refuses an input, or None. It must not exceed the time limit."""
+    """Return the error with which a decoder refuses an input, or None. Assert that decoding takes no longer than the time limit."""
     start = time.process_time()
     error: ChainError | None = None
     try:
@@ -50,7 +50,7 @@ def test_counts_beyond_the_data(count: int) -> None:
 
 @pytest.mark.parametrize("cls", [pytest.param(cls, id=cls.NAME) for cls in OPERATIONS.values()])
 def test_counts_inside_operations(cls: Any) -> None:
-    """Each text and each container of an operation in turn claims to have 2^32 - 1 members."""
+    """One text or container of an operation after another declares a length of 2^32 - 1."""
     default, head = CODECS.default(cls), b""
     for field in wire_fields(cls):
         if isinstance(field.kind, (Many, Pairs, String, Bounded)):
@@ -108,7 +108,7 @@ LONG = [
 @pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
 @pytest.mark.parametrize("legacy", [False, True])
 def test_long_texts(text: str, legacy: bool) -> None:
-    """A long text replaces each field of these operations, which together have fields of every kind."""
+    """A long text replaces one field after another. Together, these operations have fields of every kind."""
     for name in ("transfer", "pow", "pow2", "witness_update", "smt_set_runtime_parameters", "update_proposal_votes", "custom_binary"):
         for key, value in JSON_BY_NAME[f"{name}_operation"].items():
             given = JSON_BY_NAME[f"{name}_operation"] | {key: [text] if isinstance(value, list) else text}

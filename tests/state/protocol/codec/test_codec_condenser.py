@@ -1,4 +1,4 @@
-"""The condenser format of operations and their parts, where it differs in more than the format of assets."""
+"""The condenser format of operations. Tests the cases in which it differs from the NAI format in more than the format of assets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WITHOUT = [p for p in vectors("op") if p.values[0]["expect"]["which"] in SMT_TAG
 
 
 def legacy_index(tag: int) -> int:
-    """The index of an operation in the condenser's list, which omits SMT operations."""
+    """Return the number of an operation in the condenser's list of operations, which omits SMT operations."""
     return tag if tag < SMT_TAGS.start else tag - len(SMT_TAGS)
 
 
@@ -106,7 +106,9 @@ def test_values_that_are_not_arrays(value: Any, kind: str) -> None:
 
 @pytest.mark.parametrize("example", WITHOUT)
 def test_smt_operations_are_shown_as_empty_votes(example: Any) -> None:
-    """The recorded replies have this form (case smt_tokens). It can't be decoded again. rpc-api.md §4.2 describes a different form."""
+    """The recorded replies contain SMT operations as empty votes (case smt_tokens), which can't be decoded again. rpc-api.md §4.2 describes
+    a different form.
+    """
     given = example["input"]["json"]
     operation = VECTOR_CODECS.parser(ANY)(given)
     assert SHOW(operation) == ["vote", {"voter": "", "author": "", "permlink": "", "weight": 0}]
@@ -210,7 +212,7 @@ def test_a_short_pair_is_an_empty_first_member() -> None:
 
 
 def test_extensions_of_transactions_are_kept() -> None:
-    """The reference drops these extensions, which changes the transaction's id."""
+    """The condenser format keeps the extensions of a transaction. The reference drops them, which changes the transaction's id."""
     wire = Wire(replace(TESTNET, smt=True))
     given = {"expiration": "2020-01-01T00:00:00", "operations": [["vote", {}]], "extensions": [[0, {}]], "signatures": []}
     trx = wire.transaction_from_json(given, True)

@@ -1,4 +1,4 @@
-"""The memory of a codec is bounded: it keeps functions only for declared kinds, and nothing for each decoded value."""
+"""The memory of a codec is bounded: it stores functions only for declared kinds, and nothing for each value that it decodes."""
 
 import ast
 
@@ -24,7 +24,7 @@ def test_decoding_blocks_and_custom_operations_retains_nothing() -> None:
 
 
 def test_calls_that_ask_for_functions_create_no_kind() -> None:
-    """Kinds are compared by identity, so a kind created in such a call would stay in the codec's cache each time."""
+    """Kinds are compared by identity. If the call created a new kind each time, the codec's cache would grow with every call."""
     found = [
         f"{source.path}:{node.lineno}"
         for source in sources("state", "rpc", "node")

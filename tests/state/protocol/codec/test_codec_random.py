@@ -68,7 +68,7 @@ def test_every_declared_type(cls: Any, data: st.DataObject) -> None:
 
 
 def by_fields_packed(value: Any) -> bytes:
-    """Return the concatenated packed fields of a value."""
+    """Return the packed fields of a value, each packed separately and then joined."""
     return b"".join(CODECS.packer(field.kind)(getattr(value, field.name)) for field in wire_fields(type(value)))
 
 
@@ -219,7 +219,9 @@ NOT_CANONICAL = {
 
 @pytest.mark.parametrize("name", NOT_CANONICAL)
 def test_bytes_that_packing_does_not_give(name: str) -> None:
-    """The non-canonical forms of wire-format.md §1.2 pack to different bytes, and these are hashed."""
+    """Bytes in the non-canonical forms of wire-format.md §1.2 decode, but packing the value gives different bytes. The id is the hash of
+    the latter.
+    """
     data = bytes(10) + NOT_CANONICAL[name]
     with pytest.raises(NotCanonical):
         WIRE._read_canonical(data, 0)

@@ -349,7 +349,7 @@ def test_garbage_behind_a_good_header(header: int, content: bytes, digest: bytes
 
 
 def check_garbage(signature: bytes, digest: bytes, canonical: Canonical) -> None:
-    """Assert that a signature which obeys the rule recovers to a key, or is refused with one of three texts."""
+    """If a signature obeys the canonical rule, assert that a key is recovered from it, or that it is refused with one of three texts."""
     key, text = b"", ""
     try:
         key = signatures.recover(signature, digest, canonical)

@@ -1,4 +1,4 @@
-"""Batches of signature records: the recovered keys in the same order, with zeros for a failed recovery."""
+"""Batches of signature records. The recovered keys are in the same order as the records; a failed recovery gives zeros."""
 
 from hashlib import sha256
 

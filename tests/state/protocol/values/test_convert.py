@@ -17,7 +17,7 @@ VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(s
 
 
 def outcome(convert: Callable[[Any], Any], value: Any) -> tuple[Any, str]:
-    """Return the result of a conversion and the text of its refusal; one of them is empty."""
+    """Return the result of a conversion and "", or an empty result and the text of the refusal."""
     try:
         return convert(value), ""
     except (BadCast, ParseError) as error:

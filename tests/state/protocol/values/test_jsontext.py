@@ -55,12 +55,12 @@ def outcome(function: Any, *arguments: Any) -> Any:
 
 
 def slowly(text: str) -> Any:
-    """Return the value of a text, parsed only by the slow lenient parser."""
+    """Return the value of a JSON text, parsed without the fast path."""
     return outcome(jsontext._Reader(encode(text)).value)
 
 
 def slowly_whole(text: str) -> Any:
-    """Whether the slow lenient parser alone finds exactly one value."""
+    """Return whether the lenient parser, without the fast path, finds exactly one value in a text."""
 
     def whole() -> bool:
         reader = jsontext._Reader(encode(text))

@@ -33,7 +33,7 @@ NOT_ISO = "unable to convert ISO-formatted string to fc::time_point_sec"
 
 
 def outcome(function: Callable[[str], Any], text: str) -> tuple[Any, str]:
-    """Return the result of a function and the text of its refusal; one of them is empty."""
+    """Return the result of a function and "", or an empty result and the text of the refusal."""
     try:
         return function(text), ""
     except ChainError as error:

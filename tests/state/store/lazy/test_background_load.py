@@ -9,7 +9,7 @@ from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
 
 
 def parked_lists() -> tuple[AppendLists[str, int], BackgroundLoad]:
-    """Return lists that load in the background. The second of two steps stores a value in them."""
+    """Return lists that load in the background in two steps. The second step stores a value in them."""
     lists: AppendLists[str, int] = AppendLists(Journal())
     made = AppendLists[str, int](Journal())
     made.append("a", 7)

@@ -7,7 +7,7 @@ from state.store.lazy.dirty import DirtyRows
 
 
 class Reader:
-    """A model of a table's row ids and of the last read."""
+    """A model of the ids of a table's rows, and of those that changed since the last read."""
 
     def __init__(self, count: int) -> None:
         self.next_id, self.journal, self.read = count, Journal(), list[int]()

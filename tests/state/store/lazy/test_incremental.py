@@ -1,4 +1,4 @@
-"""An incremental read has the same result as a read at once, whatever changes between its slices."""
+"""An incremental read has the same result as one without interruption, whatever changes between its chunks."""
 
 from collections.abc import Callable
 from random import Random
@@ -130,7 +130,7 @@ class Holder(BackgroundLoadable):
 
 
 def filling(holder: Holder, reads: ReadMode) -> Callable[[], list[int]]:
-    """Defer the load of an object, and return a function that reads its content."""
+    """Make an object load in the background. Return a function that reads its content."""
 
     def steps() -> object:
         for number in range(4):

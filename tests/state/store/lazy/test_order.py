@@ -15,7 +15,7 @@ MANY = 20 * REBUILD_SHARE
 
 
 class Scored:
-    """Things with scores, ordered by descending score."""
+    """A table of things with scores, ordered by descending score."""
 
     def __init__(self, count: int) -> None:
         self.scores: dict[int, Any] = {thing: thing % 10 for thing in range(count)}

@@ -18,7 +18,7 @@ def test_hidden_authors() -> None:
 
 
 def test_tags_with_a_slash_reach_no_list_of_communities() -> None:
-    """Lists of communities have names that contain a slash. A tag or category of this form must not add a post to them."""
+    """The internal names of community lists contain a slash. A tag or category with a slash must not add a post to such a list."""
     world = world_of("coin-123456", "ann")
     tags = json.dumps({"tags": ["/coin-123456", "/"]})
     world.comment(author="ann", permlink="tags", parent_permlink="life", json_metadata=tags)

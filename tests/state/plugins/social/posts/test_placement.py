@@ -145,7 +145,7 @@ def test_rows_of_deleted_posts_are_reused() -> None:
 
 
 def test_a_new_post_with_an_old_permlink_can_be_reblogged_again() -> None:
-    """A reblog belongs to the deleted post. It doesn't list the new post, and doesn't prevent a reblog of it."""
+    """A reblog refers to the deleted post. It doesn't add the new post to a blog, and doesn't prevent a reblog of the new post."""
     world = SocialScenario()
     world.at("2020-01-10T00:00:00")
     for name in ("ann", "bob"):
