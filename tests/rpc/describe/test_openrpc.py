@@ -188,7 +188,7 @@ def test_the_description_of_a_declaration() -> None:
 
     @method("condenser_api.pair", plugin="pairs", not_enabled=("_pairs", "no pairs"), registry=registry)
     def pair(state: State, name: AccountName, limit: Annotated[UInt32, MaxValue(5, "too many")] = 3) -> list[Pair | None]:
-        """A method that returns the pairs of a name. The list is always empty."""
+        """The pairs of a name. The list is always empty."""
         return []
 
     (entry,) = document(registry.values(), api().wire)["methods"]
