@@ -77,7 +77,7 @@ def head_of(port: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Start a node, and print all figures."""
+    """Start a node, measure its replies, and print the figures."""
     recovery = recovery_seconds()
     print(f"one key recovery: {recovery * 1e6:.1f} µs")
     with started() as node:

@@ -41,7 +41,7 @@ def pushing(folder: Path, blocks: list[SignedBlock], policy: str) -> float:
 
 
 def main() -> None:
-    """Print the figures."""
+    """Measure the block log, and print the figures."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--blocks", type=int, default=100_000)
     parser.add_argument("--folder", type=Path)

@@ -122,7 +122,7 @@ def beem_session(url: str) -> None:
 
 
 def main() -> None:
-    """Print the figures."""
+    """Measure the suite in all ways, and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m bench.suite")
     parser.add_argument("--coind", default=str(ROOT / "bin" / "coind"), help="the command of the node")
     parser.add_argument("--beem-at", help=argparse.SUPPRESS)

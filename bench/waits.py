@@ -264,7 +264,7 @@ async def ask_on(node: Node) -> None:
 
 
 def in_a_copy(node: Node, *works: Work) -> list[Figure]:
-    """Run tasks one after another in a forked copy of the node, and return their figures."""
+    """Run tasks one after another in a forked copy of the node's process, and return their figures."""
     fork = multiprocessing.get_context("fork")
     here, there = fork.Pipe(duplex=False)
 

@@ -27,7 +27,7 @@ class Processor(Protocol):
         """Apply a transaction on top of the pending state."""
 
     async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
-        """Apply a block. If it belongs to another branch, store it there."""
+        """Apply a block. If the block belongs to another branch, store it on that branch."""
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller) -> Inclusion:
         """Push a transaction and wait for the block that includes it, or for the first block after its expiration.

@@ -51,7 +51,7 @@ def no_chains() -> tuple[KnownChain, ...]:
 
 
 class OutputLimit:
-    """Limit on an explanation's values: the number of list elements and object members that they may still add."""
+    """Limit on the size of an explanation: the number of list elements and object members that can still be included."""
 
     __slots__ = ("left",)
 

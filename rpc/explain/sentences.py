@@ -47,7 +47,7 @@ def next_vote(case: RefusalCase, operation: Any) -> dict[str, Any]:
 
 
 def next_post(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """Return the time of the author's last post or reply, and the time from which the author may publish the next."""
+    """Return the time of the author's last post or reply, and the time from which the author may publish another."""
     author = case.state.account(operation.author)
     if operation.parent_author:
         last, again = author.last_post, author.last_post + constants.COIN_MIN_REPLY_INTERVAL_HF20

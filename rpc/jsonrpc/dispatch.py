@@ -109,7 +109,7 @@ class Service:
 
     @property
     def is_free(self) -> bool:
-        """Whether the next request can run at once."""
+        """Whether the next request can run without waiting."""
         return self._scheduler.is_free
 
     async def in_turn(self, work: Callable[[], Value], address: str = "") -> Value:

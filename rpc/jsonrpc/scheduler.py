@@ -91,7 +91,7 @@ class ReplyScheduler:
 
     @property
     def is_free(self) -> bool:
-        """Whether the next reply can run at once."""
+        """Whether the next reply can run without waiting."""
         return not (self._limiter.is_full or self.gate.is_closed)
 
     async def run(self, work: Callable[[], Value], address: str = "", instead: Callable[[], Awaitable[Value]] | None = None) -> Value:

@@ -1,4 +1,4 @@
-"""Records that belong to plugins: reputations, resource credits, simulated payouts. Source: rpc-api.md §2.4, §3.13, §5.3."""
+"""Records of the data of plugins: reputations, resource credits, simulated payouts. Source: rpc-api.md §2.4, §3.13, §5.3."""
 
 from typing import Annotated, ClassVar
 

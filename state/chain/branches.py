@@ -116,7 +116,7 @@ class SignerHistory:
 
 
 def keys_given(block: SignedBlock, codecs: Codecs) -> Iterator[tuple[str, bytes]]:
-    """Yield the signing keys that a block's operations set, each with its witness. This includes operations that may be refused."""
+    """Yield the signing keys that a block's operations set, each with its witness. Operations that may still be refused are included."""
     for trx in block.transactions:
         for operation in trx.operations:
             yield from _key_given(operation, codecs)

@@ -31,7 +31,7 @@ class RowChange(Struct):
 
 
 class _Touched:
-    """A row that a block wrote: the kind of write, the values before the block, and the values that the first later write replaced."""
+    """A row that a block wrote: the kind of write, the values before the block, and the values before the first write by a later block."""
 
     __slots__ = ("before", "is_created", "is_removed", "later", "name", "row", "table")
 

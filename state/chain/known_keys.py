@@ -20,7 +20,7 @@ SPECS_KEPT_MAX = 8
 
 
 class KnownAccount(Struct, frozen=True):
-    """A genesis account and its secrets by role. Roles whose secret is not in the spec are left out."""
+    """A genesis account and its secrets by role. A role whose secret is not in the spec is omitted."""
 
     name: str
     secrets: dict[str, bytes]

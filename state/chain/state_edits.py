@@ -30,7 +30,7 @@ Role = Literal["owner", "active", "posting", "memo"]
 
 
 class StateEdit(Struct, frozen=True, tag_field="edit"):
-    """A change of the state that belongs to a block."""
+    """A manual change of the state. It belongs to a block, and is applied after that block."""
 
     def make(self, state: State) -> None:
         """Make the change, or raise a refusal. After a refusal the caller undoes partial changes."""

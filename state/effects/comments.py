@@ -54,7 +54,7 @@ def count_descendant(state: State, parent: Comment | None, delta: int) -> None:
 
 
 def require_depth(state: State, parent: Comment) -> None:
-    """Refuse a reply at a depth of more than 65,535 levels, before hardfork 17 more than 6."""
+    """Refuse a reply that is nested more than 65,535 levels deep. Before hardfork 17 the limit was 6 levels."""
     limit, name = constants.COIN_MAX_COMMENT_DEPTH, "COIN_MAX_COMMENT_DEPTH"
     if state.hardfork < 17:
         limit, name = constants.COIN_MAX_COMMENT_DEPTH_PRE_HF17, "COIN_MAX_COMMENT_DEPTH_PRE_HF17"

@@ -83,7 +83,7 @@ def take_back(state: State, delegation: VestingDelegation, delegatee: Account, s
 
 
 def bars_after_loss(state: State, delegatee: Account, less: int, rest: int) -> dict[str, int]:
-    """Return a delegatee's new mana when a delegation to it is reduced by `less` VESTS to `rest`."""
+    """Return a delegatee's new mana after a delegation to it was reduced by `less` VESTS. `rest` is the new size of the delegation."""
     if state.hardfork >= 22:
         bars = manabar_changes(state, delegatee)
         return bars | {"voting_mana": used(bars["voting_mana"], less), "downvote_mana": used(bars["downvote_mana"], pool_part(state, less))}

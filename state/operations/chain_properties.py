@@ -27,7 +27,7 @@ class LegacyChainProperties(Struct, frozen=True):
 
 
 class PowChainProperties(Struct, frozen=True):
-    """The chain properties in the first kind of proof of work. Even the condenser writes their fee in NAI form."""
+    """The chain properties in the older kind of proof of work. Even the condenser encodes the fee among them in NAI form."""
 
     account_creation_fee: Annotated[CoinFee, CoinFeeKind(nai_only=True)] = field(default_factory=CoinFee)
     maximum_block_size: UInt32 = DEFAULT_BLOCK_SIZE

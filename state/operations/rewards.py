@@ -141,7 +141,9 @@ def require_earned(claim: int, actual: int, symbol: int, condition: str) -> None
 
 
 def worth_of(account: Account, vests: int) -> int:
-    """Return the COIN value of some of an account's unclaimed VESTS. The value of all of them is all of the unclaimed COIN."""
+    """Return the COIN value of a part of an account's unclaimed VESTS. All of the account's unclaimed VESTS are worth all of its unclaimed
+    COIN.
+    """
     if vests == account.reward_vesting_balance:
         return account.reward_vesting_coin
     return vests * account.reward_vesting_coin // account.reward_vesting_balance

@@ -244,7 +244,7 @@ def parts(state: State, kept: MarketHistory) -> dict[str, SnapshotPart]:
 
 
 def restored(kept: MarketHistory) -> None:
-    """Set the reference to the row of volume totals again, after the tables are restored."""
+    """After the tables were restored, look up the row of volume totals again."""
     kept.kept = next(iter(kept._sums))
 
 

@@ -123,6 +123,6 @@ class TransactionIndexPart:
         return ((trx_id, {"value": str(position)}) for trx_id, position in self._index)
 
     def _put(self, buckets: list[bytes]) -> None:
-        """Replace the contents of the buckets in place."""
+        """Replace the contents of the buckets. The list of buckets remains the same object."""
         for bucket, data in zip(self._index.buckets, buckets, strict=True):
             bucket[:] = data

@@ -78,7 +78,7 @@ def require_equihash(packed_input: bytes, n: int, k: int, seed: bytes, inputs: S
 
 
 def is_equihash_solution(seed: bytes, inputs: Sequence[int]) -> bool:
-    """Whether the XOR of all inputs' words is zero. As in the reference, number, order and distinctness of inputs don't matter."""
+    """Whether the XOR of all inputs' hashes is zero. As in the reference, inputs can have any number and order, and can repeat."""
     key = equihash_key(seed)
     # Masking each word commutes with XOR, so the mask is applied once, at the end.
     return bool(inputs) and reduce(xor, (_equihash_hash(key, i) for i in inputs)) & _EQUIHASH_MASK == 0

@@ -96,7 +96,9 @@ class Work:
             self._pause(True)
 
     def allow(self, units: int, kind: str) -> None:
-        """Raise the limit by `units` if no work of this kind has been counted under the limit. Call this before counting that work."""
+        """Raise the limit by `units`, unless work of this kind has already been counted under the limit. Call this before counting that
+        work.
+        """
         if self.kinds is not None and kind not in self.kinds:
             self.kinds[kind] = 0
             self.limit_at += units

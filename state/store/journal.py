@@ -34,7 +34,7 @@ class Journal:
         self.record: Callable[[Record], None] = self._records.append
 
     def __len__(self) -> int:
-        """Return how many writes can still be undone."""
+        """Return the number of writes that can still be undone."""
         return len(self._records)
 
     def position(self) -> int:

@@ -445,7 +445,7 @@ def _merged(some: Readers, others: Readers) -> Readers:
 
 
 def _replace(kept: dict[Any, Any], other: dict[Any, Any]) -> None:
-    """Replace the content of a dictionary in place."""
+    """Replace the content of the dictionary `kept` in place with that of `other`."""
     kept.clear()
     kept.update(other)
 

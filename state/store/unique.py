@@ -66,7 +66,7 @@ class UniqueIndex(Generic[RowT]):
 
 
 def lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
-    """Return the functions `get` and `find` for a dict whose keys consist of one value per field."""
+    """Return the functions `get` and `find` for a dict whose keys consist of one value for each of `fields`."""
     if len(fields) == 1:
         return bare_lookups(by_key, fields)
     get: Callable[..., RowT | None] = maker(len(fields))(by_key.get)

@@ -1,4 +1,4 @@
-"""Variants of a refused transaction: in each, one field has another value, which it may have had when the client signed."""
+"""Variants of a refused transaction. In each variant, one field has the value that it may have had when the client signed."""
 
 from collections.abc import Iterator
 from itertools import combinations

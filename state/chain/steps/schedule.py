@@ -17,7 +17,7 @@ SHUFFLE_FACTOR = 2685821657736338717
 
 
 def update_witness_schedule(state: State, block: SignedBlock) -> None:
-    """Compute a new round every 21 blocks, regardless of the number of scheduled witnesses."""
+    """Every 21 blocks, compute a new round, even if fewer witnesses are scheduled."""
     if block.number % COIN_MAX_WITNESSES:
         return
     if state.hardfork >= 4:

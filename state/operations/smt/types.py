@@ -117,7 +117,7 @@ class SmtParamAllowVoting(Struct, frozen=True):
 
 
 class SmtParamWindowsV1(Struct, frozen=True):
-    """The time until a post's payout, and the time in which early votes lose a part of their curation reward, in seconds."""
+    """The time from a post to its payout, and the time after a post in which votes lose a part of their curation reward, in seconds."""
 
     TAG = 0
     cashout_window_seconds: UInt32 = 0

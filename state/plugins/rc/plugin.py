@@ -201,7 +201,7 @@ def start(state: State, rc: Rc) -> None:
 
 
 def adopt_subsidy(state: State, rc: Rc) -> None:
-    """Apply the witnesses' parameters for subsidised accounts to the pool of new accounts, if they have changed."""
+    """If the witnesses have changed the parameters of subsidised accounts, apply these to the pool of new accounts."""
     row, subsidy = rc.parameters.find(0), state.schedule.account_subsidy_rd
     if row.subsidy != subsidy:
         all_of = list(row.resources)

@@ -158,7 +158,7 @@ class SentOnce(Row):
 
 
 class SentOnceTable(Table[SentOnce]):
-    """Keys of all notifications of votes, mentions and flags, each of which is sent only once."""
+    """The keys of all notifications that are sent only once: those of votes, mentions and flags."""
 
     by_all = Unique("type", "post", "account")
 

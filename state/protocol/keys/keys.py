@@ -87,7 +87,7 @@ def public_key(secret: bytes) -> bytes:
 
 
 def compressed(point: Any) -> bytes:
-    """Compress a point of the library to its 33 bytes."""
+    """Return the 33 bytes of a point of the elliptic curve, in compressed form."""
     key = _new(_KEY)
     _serialize(_CONTEXT, key, _new(_SIZE, KEY_SIZE), point, EC_COMPRESSED)
     return bytes(_buffer(key))

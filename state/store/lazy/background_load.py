@@ -48,7 +48,7 @@ class BackgroundLoadable:
         return found
 
     def restore_attributes(self) -> None:
-        """Make all attributes accessible again."""
+        """Make all hidden attributes accessible again."""
         own = vars(self).pop(RAW_ATTRIBUTES, None)
         if own is not None:
             vars(self).clear()

@@ -107,7 +107,7 @@ class LazyOrder:
             assert thing in self.dirty or self._entry_of(thing) == entry, f"a change of {thing} was missed"
 
     def _update(self, count: int) -> None:
-        """Apply `count` changes one by one. Items whose entry can't be computed or compared are left out (`process_some`)."""
+        """Apply `count` changes one by one. If the entry of an item can't be computed or compared, the item is omitted (`process_some`)."""
         process_some(self.dirty, count, self._update_one)
 
     def _update_one(self, thing: int) -> None:

@@ -35,7 +35,7 @@ def find_command(config: pytest.Config) -> list[str]:
 
 
 def words(text: str, folder: Path, place: str) -> list[str]:
-    """Split a command into its words. A path is relative to `folder`. Raises pytest.UsageError if the program doesn't exist."""
+    """Split a command into its words. A relative path starts from `folder`. Raises pytest.UsageError if the program doesn't exist."""
     whole = folder / os.path.expanduser(text)
     first, *rest = [text] if whole.is_file() else shlex.split(text)
     program = shutil.which(folder / os.path.expanduser(first) if os.sep in first else first)
