@@ -10,7 +10,7 @@ FORMER = {
 
 
 def advice(chain_id: str) -> str:
-    """Return why a chain with a former id is refused and how it can be used, as the end of a message; "" for other ids."""
+    """Return the end of an error message: why a chain with a former id is refused, and how it can be used. Return "" for other ids."""
     name = FORMER.get(chain_id)
     if name is None:
         return ""

@@ -90,9 +90,9 @@ def is_next(log: File, wire: Wire, layout: Layout, size: int) -> bool:
 def after(log: File, wire: Wire, mark: SyncMark, expected: "array[int]") -> "tuple[array[int], array[int], int]":
     """Return the offsets of the blocks after a sync mark, their checksums, and the end of the last complete block.
 
-    First the blocks are located backward from the end of the file, by the offset that follows each block. The result is used only if the
-    frames have the expected checksums, and there is at most one further frame. Otherwise the last bytes may belong to a torn frame, and
-    only look like an offset. In that case, the blocks are read forward, one by one.
+    The blocks are first located backward from the end of the file, by the offset that is stored after each block. This result is accepted
+    if the frames have the expected checksums, and at most one more frame follows them. Otherwise the last bytes of the file may belong to a
+    torn frame and only look like an offset, so the blocks are read forward, one by one.
     """
     size = log.size()
     starts_after = walk_back(log, size, mark.end)

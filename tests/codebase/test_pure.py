@@ -66,7 +66,7 @@ def impure_imports(source: Source) -> Iterator[str]:
 
 
 def impure_code(source: Source) -> Iterator[str]:
-    """Yield async code, opened files and clocks that are not visible in the imports."""
+    """Yield async code, calls that open files, and uses of clocks that the imports don't reveal."""
     for node in source.nodes:
         if isinstance(node, ASYNC):
             yield f"{source.path}:{node.lineno}: async code"

@@ -1,4 +1,4 @@
-"""The addresses of explorer pages on the chain of `world`, by the names that screenshots and checks use."""
+"""The addresses of explorer pages on the chain of `world`, keyed by the names that screenshots and checks use for them."""
 
 from tests.explorer.world import COMMUNITY, Node
 

@@ -17,7 +17,7 @@ def push_required_action(state: State, action: ExampleRequiredAction, execution_
 
 
 def push_optional_action(state: State, action: ExampleOptionalAction, execution_time: int) -> None:
-    """Queue an action that a block can contain when it is due, until that block is irreversible."""
+    """Queue an optional action, which a block can contain once it is due."""
     push(state, state.optional_actions, action, execution_time, "optional")
 
 

@@ -1,4 +1,6 @@
-"""Records the RPC methods that tests call. The services of tests use wrapped methods, and a whole run reports those never called."""
+"""Records the RPC methods that tests call, by wrapping the methods of the tests' services. A run of all tests reports the methods that were
+never called.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, wraps
@@ -52,7 +54,9 @@ def is_whole_run(config: pytest.Config) -> bool:
 
 
 def finish(session: pytest.Session) -> None:
-    """In a worker process, send the called methods to the main process. At the end of a whole run, fail if a method was never called."""
+    """In a worker process, send the called methods to the main process. At the end of a run of all tests, fail if a method was never
+    called.
+    """
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["called"] = sorted(CALLED)
@@ -61,6 +65,6 @@ def finish(session: pytest.Session) -> None:
 
 
 def summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Report the methods that a whole run never called."""
+    """After a run of all tests, print the methods that were never called."""
     if is_whole_run(config):
         reporter.write_line(f"methods that no test called: {', '.join(uncalled_methods()) or 'none'} (of {len(METHODS)})")

@@ -190,7 +190,7 @@ def passed_arguments(function: Function, name: str, home: Source) -> Iterator[tu
 
 @cache
 def refers_to(source: Source, home: Source, name: str) -> bool:
-    """Whether `name` in `source` means the one that `home` defines: `source` is `home`, or imports the name or its module."""
+    """Whether `name` in `source` refers to the definition in `home`: `source` is `home`, or it imports the name or the module."""
     return source == home or any(dotted in (f"{home.module}.{name}", home.module) for _, dotted in imports(source))
 
 

@@ -211,7 +211,7 @@ class SimulatedDisk:
         twins: dict[int, _Node] = {}
 
         def twin(node: _Node) -> _Node:
-            """Return a copy of a file, the same one for each of its names."""
+            """Return a copy of a file. A file with several names is copied only once."""
             if id(node) not in twins:
                 copy = twins[id(node)] = _Node(bytes(node.synced))
                 copy.data, copy.changes = bytearray(node.data), list(node.changes)

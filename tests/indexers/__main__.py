@@ -24,7 +24,7 @@ SHOWN = 3  # differences without a reason, of each kind
 
 
 def main(arguments: list[str]) -> int:
-    """Run the sessions. The status is 0 if each difference has a listed reason."""
+    """Run the sessions. The status is 0 if every difference has a listed reason."""
     parser = argparse.ArgumentParser(prog="bin/test indexers", description=str(__doc__))
     parser.add_argument("--types", action="append", choices=("1", "123"), help="the types of communities; can be repeated (default: both)")
     parser.add_argument("--count", type=int, default=10_000, help="the number of operations")
@@ -51,7 +51,9 @@ def main(arguments: list[str]) -> int:
 
 
 def report(world: World, shown: int) -> int:
-    """Ask both sides all questions and print the results. Return the number of calls with a difference that has no reason."""
+    """Send all questions to hivemind and to coind, and print the differences. Return the number of calls with a difference that has no
+    listed reason.
+    """
     town = world.town
     accepted = ", ".join(f"{count} {name}" for name, count in town.accepted.most_common())
     say(f"{sum(town.accepted.values())} operations in {world.head()} blocks: {accepted}")

@@ -1,4 +1,4 @@
-"""Questions to both indexes, and the differences between their answers."""
+"""Questions to hivemind and to coind, and the differences between their answers."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ Ask = Callable[[str, Any], Any]
 
 
 class Tally(Struct):
-    """The results of a method's calls."""
+    """The results of the calls of one method."""
 
     calls: int = 0
     equal: int = 0
@@ -39,7 +39,7 @@ def questions(town: Town, call: Ask) -> Iterator[Question]:
 
 
 def bridge_lists(town: Town) -> Iterator[Question]:
-    """Ranked lists, page by page."""
+    """Yield calls that request the ranked lists, page by page."""
     pages = ("created", "promoted", "muted")
     for sort in (*SORTS, "none"):
         for tag in ("", "all", "life", "travel", "photography", "hive-100", "x", *town.communities):
@@ -59,7 +59,7 @@ def bridge_lists(town: Town) -> Iterator[Question]:
 
 
 def bridge_posts(town: Town, call: Ask) -> Iterator[Question]:
-    """Posts, comments, threads, and the notifications of posts."""
+    """Yield calls about posts, comments, threads, and the notifications of posts."""
     for author, permlink, _ in [*town.posts[-400:], *town.comments[-400:], ("alice", "none", "")]:
         named = {"author": author, "permlink": permlink}
         yield "bridge.get_post", named
@@ -74,7 +74,7 @@ def bridge_posts(town: Town, call: Ask) -> Iterator[Question]:
 
 
 def bridge_accounts(town: Town) -> Iterator[Question]:
-    """What belongs to an account."""
+    """Yield calls about each account: its profile, subscriptions, notifications and posts."""
     for name in [*town.people, *town.created, "initminer", "null", "nobody-here"]:
         yield "bridge.get_profile", {"account": name}
         yield "bridge.get_profile", {"account": name, "observer": "alice"}
@@ -90,7 +90,7 @@ def bridge_accounts(town: Town) -> Iterator[Question]:
 
 
 def bridge_communities(town: Town) -> Iterator[Question]:
-    """Communities, their roles and subscribers."""
+    """Yield calls about communities, their roles and their subscribers."""
     for name in [*town.communities, "hive-199999", "alice"]:
         yield "bridge.get_community", {"name": name}
         for observer in (*town.people[:5], name, "nobody-here"):
@@ -106,7 +106,7 @@ def bridge_communities(town: Town) -> Iterator[Question]:
 
 
 def condenser(town: Town) -> Iterator[Question]:
-    """The methods of condenser_api that hivemind serves, too."""
+    """Yield calls of those methods of condenser_api that hivemind serves too."""
     for name in [*town.people[:20], "nobody-here"]:
         for method in ("get_followers", "get_following"):
             for what in ("blog", "ignore"):
@@ -138,15 +138,15 @@ def condenser(town: Town) -> Iterator[Question]:
 
 
 def differences(question: Question, hivemind: Any, coind: Any, times: Times) -> Iterator[Difference]:
-    """Yield the differences of two answers."""
+    """Yield the differences between two answers."""
     method, params = question
     for path, theirs, ours, inside in compare((), result_of(hivemind), result_of(coind), {}):
         yield Difference(method, params, path, theirs, ours, inside, times)
 
 
 def ask(call: Ask, question: Question) -> Any:
-    """Return the response to a question. All pages of notifications and of an observer's communities are in one, because the sides fill
-    them differently.
+    """Return the response to a question. The pages of notifications, and of the posts in an observer's communities, are joined into one
+    list, because hivemind and coind split them differently.
     """
     method, params = question
     answer = call(method, params)
@@ -159,7 +159,7 @@ def ask(call: Ask, question: Question) -> Any:
 
 
 def start_of_next(method: str, params: dict[str, Any], last: dict[str, Any]) -> dict[str, Any] | None:
-    """The parameters of the page after an entry, None if only the first page is compared."""
+    """Return the parameters that request the page after an entry. Return None if only the first page is compared."""
     if method in NOTIFICATIONS:
         return {"last_id": last["id"]}
     if params.get("tag") == "my":
@@ -168,7 +168,7 @@ def start_of_next(method: str, params: dict[str, Any], last: dict[str, Any]) -> 
 
 
 def result_of(answer: Any) -> Any:
-    """The result of a response, or its error."""
+    """Return the result of a response, or its error."""
     return answer["result"] if "result" in answer else {"error": {name: answer["error"].get(name) for name in ("code", "message", "data")}}
 
 
@@ -187,8 +187,8 @@ def compare(path: tuple[str | int, ...], theirs: Any, ours: Any, inside: dict[st
 
 
 def compare_lists(path: tuple[str | int, ...], theirs: list[Any], ours: list[Any], inside: dict[str, Any]) -> Iterator[Place]:
-    """Yield the entries that only one list has, a difference in the order of the common ones, and the differences within these. A row
-    of simple values is compared by its positions.
+    """Yield the entries that only one of two lists has, a difference in the order of the common entries, and the differences within them. A
+    list of simple values is compared position by position.
     """
     if not any(isinstance(entry, dict | list) for entry in (*theirs, *ours)) and (path and path[-1]) not in NAMED_LISTS:
         for place in range(max(len(theirs), len(ours))):
@@ -211,7 +211,7 @@ def compare_lists(path: tuple[str | int, ...], theirs: list[Any], ours: list[Any
 
 
 def name_all(entries: list[Any]) -> dict[Any, Any]:
-    """Return the entries by name. Equal names are numbered."""
+    """Return the entries, keyed by name. A number is added to a name that occurs again."""
     times: Counter[Any] = Counter()
     named = {}
     for place, entry in enumerate(entries):
@@ -222,7 +222,7 @@ def name_all(entries: list[Any]) -> dict[Any, Any]:
 
 
 def name_of(entry: Any, place: int) -> Any:
-    """What identifies an entry of a list, its position if nothing does."""
+    """Return the name that identifies an entry of a list, or its position if it has no name."""
     if isinstance(entry, dict):
         if "msg" in entry:  # without the amount of a vote, and the time of a refresh
             time = "" if entry["type"] in REFRESHED else entry["date"]
@@ -236,5 +236,5 @@ def name_of(entry: Any, place: int) -> Any:
 
 
 def reason_for(difference: Difference) -> str | None:
-    """The name of the first listed reason that explains a difference."""
+    """Return the name of the first listed reason that explains a difference, or None."""
     return next((reason.name for reason in REASONS if reason.explains(difference)), None)

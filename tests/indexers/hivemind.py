@@ -1,4 +1,4 @@
-"""hivemind with a database of its own: its installation, its processes and its answers."""
+"""Installs hivemind, runs it with a separate database, and calls its methods."""
 
 import http.client
 import json
@@ -24,7 +24,7 @@ NOBODY = "postgres"  # the user of the database's server, if root runs the test
 
 
 def install(source: str) -> tuple[str, Path]:
-    """Fetch hivemind's source and install what it needs. Return its Python and the source's folder."""
+    """Fetch hivemind's source and install its dependencies. Return the path of its Python and the source's folder."""
     python = python_with(HERE / "requirements.txt", ENVIRONMENT, "hivemind")
     code = ENVIRONMENT / "source"
     if not (code / "hive").exists():
@@ -36,7 +36,7 @@ def install(source: str) -> tuple[str, Path]:
 
 
 class Postgres:
-    """A PostgreSQL server with an empty database, in a folder of its own."""
+    """A PostgreSQL server with an empty database, in a separate folder."""
 
     def __init__(self, folder: Path) -> None:
         self._programs = programs()
@@ -93,7 +93,7 @@ class Postgres:
 
 
 def programs() -> Path:
-    """The folder of PostgreSQL's programs, which Debian doesn't put into the PATH."""
+    """Return the folder with PostgreSQL's programs. Debian doesn't put it into the PATH."""
     folders = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), *map(Path, os.get_exec_path())]
     for folder in folders:
         if (folder / "initdb").exists():
@@ -102,7 +102,7 @@ def programs() -> Path:
 
 
 class Hivemind:
-    """The two processes of hivemind, `sync` and `server`, on one database."""
+    """hivemind: its processes `sync` and `server`, which share a database."""
 
     def __init__(self, folder: Path, installed: tuple[str, Path], database: Postgres, node: str, types: str) -> None:
         self.database, self._folder = database, folder
@@ -112,7 +112,7 @@ class Hivemind:
         self._port, self.restarts = free_port(), 0
 
     def start(self, mode: str, *more: str) -> None:
-        """Start `sync` or `server`, with more options."""
+        """Start `sync` or `server`. `more` are additional options."""
         environment = {**os.environ, "PYTHONPATH": str(self._code), "COMMUNITY_TYPES": self._types, "PYTHONWARNINGS": "ignore", "TZ": "UTC"}
         # Its server caches answers in Redis or, without one, in its memory. Its `sync` would only remove entries from Redis.
         cache = "memory://" if mode == "server" else ""
@@ -138,7 +138,7 @@ class Hivemind:
             self.stop(mode)
 
     def log(self, mode: str) -> Path:
-        """The file with a process's output."""
+        """Return the path of the file with a process's output."""
         return self._folder / f"hive-{mode}.log"
 
     def is_running(self, mode: str) -> bool:
@@ -146,19 +146,19 @@ class Hivemind:
         return mode in self._processes and self._processes[mode].poll() is None
 
     def head(self) -> int:
-        """The newest block that was indexed."""
+        """Return the number of the newest block that hivemind has indexed."""
         try:
             return int(self.database.query("SELECT coalesce(max(num), 0) FROM hive_blocks")[0][0])
         except SetupError:
             return 0  # there are no tables yet
 
     def stored_head(self) -> int:
-        """The node's head block when `sync` last read the node's properties."""
+        """Return the number of the node's head block at the time when `sync` last read the node's properties."""
         return int(self.database.query("SELECT block_num FROM hive_state")[0][0])
 
     def restart_ended(self) -> None:
-        """Start `sync` again if it has ended, as a container does. It ends when a fork is deeper than its buffer, and again until the
-        block before the fork is irreversible. Raises SetupError with the end of the log after too many restarts.
+        """Start `sync` again if it has ended, as a container does. It ends when a fork is deeper than its buffer. It then ends at every
+        start until the block before the fork is irreversible. Raises SetupError with the end of the log after too many restarts.
         """
         if not self.is_running("sync"):
             self.restarts += 1
@@ -168,7 +168,7 @@ class Hivemind:
             self.start("sync")
 
     def wait_for_block(self, number: int) -> None:
-        """Wait until a block is indexed. Raises SetupError if that takes too long."""
+        """Wait until hivemind has indexed a block. Raises SetupError if that takes too long."""
 
         def is_there() -> bool:
             self.restart_ended()
@@ -190,7 +190,7 @@ class Hivemind:
 
 
 def errors(log: Path) -> str:
-    """The last error in a log of hivemind, without its statistics."""
+    """Return the last error in a log of hivemind, without the statistics that the log contains."""
     lines = [line for line in log.read_text("utf-8", "replace").splitlines() if "hive.utils.stats" not in line]
     return "\n".join(lines[-8:])
 

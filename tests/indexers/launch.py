@@ -22,12 +22,14 @@ TYPES = os.environ.get("COMMUNITY_TYPES", "1")
 
 
 def match(pattern: str, text: str) -> re.Match[str] | None:
-    """`re.match` for the module `hive.indexer.community`, with the chosen types in the pattern of new communities."""
+    """Replacement for `re.match` in the module `hive.indexer.community`. In the pattern for the names of new communities, it inserts the
+    chosen types.
+    """
     return re.match(pattern.replace("hive-[1]", f"hive-[{TYPES}]"), text)
 
 
 def launch(mode: str, conf: Any) -> None:
-    """Make the changes, and start hivemind. Its modules can be imported only now, because they need its database."""
+    """Patch hivemind, and start it. Its modules are imported only here, because importing them requires its database."""
     if mode == "sync":
         from hive.db.db_state import DbState
         from hive.indexer import community, custom_op

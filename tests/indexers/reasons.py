@@ -17,19 +17,19 @@ SCALES = {"trending": 240_000, "hot": 10_000}
 
 
 class Times(Struct, frozen=True):
-    """Times of the chain: the end of hivemind's first sync, the end of its sync of many blocks, and the head."""
+    """Times of the chain: at the end of hivemind's first sync, at the end of its sync of many blocks, and at the head."""
 
     first_sync: str
     sync: str
     head: str
 
     def days_ago(self, days: int) -> str:
-        """The time `days` days before the head."""
+        """Return the time `days` days before the time of the head."""
         return (datetime.fromisoformat(self.head) - timedelta(days)).isoformat()
 
 
 class Difference(Struct, frozen=True):
-    """A place in the answer to a call where the two differ."""
+    """A value in the answer to a call that differs between hivemind and coind. `path` is its position in the answer."""
 
     method: str
     params: Any
@@ -41,7 +41,7 @@ class Difference(Struct, frozen=True):
 
     @property
     def field(self) -> str:
-        """The path without positions."""
+        """The path without list positions, joined by dots."""
         return ".".join(str(part) for part in self.path if not isinstance(part, int))
 
     @property
@@ -51,7 +51,7 @@ class Difference(Struct, frozen=True):
 
     @property
     def entry(self) -> dict[str, Any]:
-        """The entry that only one list has."""
+        """The list entry that only one of the two answers contains."""
         found: dict[str, Any] = self.coind if self.hivemind == MISSING else self.hivemind
         return found
 
@@ -61,7 +61,7 @@ class Difference(Struct, frozen=True):
 
 
 class Reason(Struct, frozen=True):
-    """A known difference: its name, and which differences it explains."""
+    """A reason for differences: its name, and a function that returns whether it explains a difference."""
 
     name: str
     explains: Callable[[Difference], bool]
@@ -75,7 +75,7 @@ def is_id(found: Difference) -> bool:
 
 
 def is_pending(found: Difference) -> bool:
-    """Payouts of unpaid posts, and figures and orders that follow from them."""
+    """Payouts of unpaid posts differ, and so do numbers and orders that depend on them."""
     if found.method == "bridge.get_payout_stats":
         return found.field in ("items", "total", "blogs", "items.order")
     if found.last == "order":
@@ -91,21 +91,21 @@ def is_falling(values: list[float]) -> bool:
 
 
 def is_community_order(found: Difference) -> bool:
-    """The order of communities by rank, which follows from their pending payouts."""
+    """The order of communities by rank differs, because it depends on their pending payouts."""
     if found.method == "bridge.get_trending_topics":
         return found.last == "order"
     return found.method == "bridge.list_communities" and found.last == "order" and found.params["sort"] == "rank"
 
 
 def is_old_rank(found: Difference) -> bool:
-    """Ranks, and the scores that follow from them."""
+    """Ranks of accounts differ, and so do the scores that depend on them."""
     if found.field == "stats.rank":
         return True
     return found.last == "score" and found.coind - found.hivemind == 50
 
 
 def is_price(found: Difference) -> bool:
-    """The stake in STEEM, whose price hivemind reads every twenty blocks."""
+    """The stake in STEEM differs slightly, because hivemind reads the price of VESTS only every twenty blocks."""
     return found.field == "stats.sp" and math.isclose(found.hivemind, found.coind, rel_tol=1e-3)
 
 
@@ -113,14 +113,16 @@ def is_price(found: Difference) -> bool:
 
 
 def is_first_sync(found: Difference) -> bool:
-    """A notification of a block of hivemind's first sync."""
+    """hivemind lacks a notification from a block of its first sync."""
     return bool(
         found.last == "entry" and found.hivemind == MISSING and "msg" in found.coind and found.coind["date"] <= found.times.first_sync
     )
 
 
 def is_refresh(found: Difference) -> bool:
-    """The time of a reply or a mention, the score of a mention, and one that was edited away before hivemind read the post."""
+    """Some data of replies and mentions differs: the time, the score of a mention, and mentions that were edited away before hivemind read
+    the post.
+    """
     if found.last == "entry" and "msg" in found.entry:
         return bool(found.entry["type"] == "mention" and found.entry["date"] <= found.times.sync)
     if found.last == "score":  # which depends on the number of mentions in the text
@@ -129,7 +131,7 @@ def is_refresh(found: Difference) -> bool:
 
 
 def is_vote_amount(found: Difference) -> bool:
-    """What a notified vote adds to the payout, which hivemind computes when it next refreshes the post."""
+    """The amount that a vote adds to the payout differs in its notification. hivemind computes it when it next refreshes the post."""
     if found.last == "entry" and "msg" in found.entry:
         # One below the threshold on the other side, or one that hivemind computed when the post was already paid.
         is_small, is_paid = found.entry["score"] <= 50, found.hivemind == MISSING and found.entry["date"] <= found.times.sync
@@ -138,7 +140,7 @@ def is_vote_amount(found: Difference) -> bool:
 
 
 def is_notification_order(found: Difference) -> bool:
-    """The order of notifications of one block or refresh."""
+    """The order of notifications differs within one block or one refresh."""
     return bool(found.last == "order" and "msg" in found.hivemind[0])
 
 
@@ -161,7 +163,7 @@ def is_subscription(found: Difference) -> bool:
 
 
 def is_precision(found: Difference) -> bool:
-    """Scores that are equal in single precision."""
+    """The order of posts differs, but their scores are equal in single precision."""
     sort = found.params.get("sort") if isinstance(found.params, dict) else None
     if found.last != "order" or sort not in STEPS:
         return False
@@ -170,20 +172,22 @@ def is_precision(found: Difference) -> bool:
 
 
 def score(post: dict[str, Any], scale: int) -> float:
-    """The score of a post in hivemind's lists."""
+    """Return the score by which hivemind's lists order a post."""
     weight = post["net_rshares"] / 1e7
     created = datetime.fromisoformat(post["created"] + "+00:00").timestamp()
     return math.copysign(math.log10(max(abs(weight), 1)), 1 if weight > 0 else -1) + created / scale
 
 
 def is_old(found: Difference) -> bool:
-    """Posts of a community that are older than seven days, which hivemind's lists leave out (D11)."""
+    """hivemind's lists leave out posts of a community that are older than seven days (D11)."""
     is_missing = found.method == "bridge.get_ranked_posts" and found.last == "entry" and found.hivemind == MISSING
     return bool(is_missing and found.coind["created"] < found.times.days_ago(7))
 
 
 def is_rewritten(found: Difference) -> bool:
-    """The order by id of posts that were deleted and written again. They have new ids on the chain, and their old ones in hivemind."""
+    """The order by id differs for posts that were deleted and written again: they have new ids on the chain, and their old ones in
+    hivemind.
+    """
     if found.last != "order" or "permlink" not in found.hivemind[0]:
         return False
     orders = [
@@ -193,7 +197,7 @@ def is_rewritten(found: Difference) -> bool:
 
 
 def is_unordered(found: Difference) -> bool:
-    """Lists that hivemind doesn't order, or not among equal values."""
+    """hivemind doesn't order a list, or doesn't order its equal values."""
     if found.last != "order":
         return False
     if found.field.endswith("reblogged_by.order"):
@@ -222,7 +226,9 @@ def is_normalized(found: Difference) -> bool:
 
 
 def is_lost_recount(found: Difference) -> bool:
-    """The number of replies below a post, which hivemind doesn't recount if a reply in between changes in the same block otherwise, too."""
+    """The number of replies below a post differs. hivemind doesn't recount it if a reply in between has another change in the same
+    block.
+    """
     return found.last == "children" and MISSING not in (found.hivemind, found.coind) and max(found.hivemind, found.coind) > 1
 
 
@@ -230,12 +236,12 @@ def is_lost_recount(found: Difference) -> bool:
 
 
 def is_unread(found: Difference) -> bool:
-    """The number of unread notifications, which follows from those that only one side has."""
+    """The number of unread notifications differs, because some notifications exist only on one side."""
     return found.field == "unread"
 
 
 def is_shared_cache(found: Difference) -> bool:
-    """A deleted post, which hivemind doesn't find after another method has cached that."""
+    """hivemind doesn't find a deleted post after another method has cached that it doesn't exist."""
     return found.method == "bridge.post_notifications" and found.field == "" and "post id not found" in str(found.hivemind)
 
 
@@ -270,17 +276,17 @@ def is_chain_method(found: Difference) -> bool:
 
 
 def is_chain_list(found: Difference) -> bool:
-    """The choice and the order of entries in lists of condenser_api, and its answers for what isn't there."""
+    """Lists of condenser_api have other entries or another order, or the answer for a missing object differs."""
     return not found.is_bridge and (found.last in ("entry", "order") or found.field in ("", "error") or "error" in found.path)
 
 
 def is_chain_member(found: Difference) -> bool:
-    """A member that only one side has."""
+    """Only one of the two answers of condenser_api has a member."""
     return not found.is_bridge and MISSING in (found.hivemind, found.coind)
 
 
 def is_chain_value(found: Difference) -> bool:
-    """A member with another form or meaning at the chain's node."""
+    """A member has another format or another meaning in coind, which answers condenser_api like a node of the chain."""
     if found.is_bridge:
         return False
     theirs, ours = found.hivemind, found.coind
@@ -301,7 +307,9 @@ def is_chain_value(found: Difference) -> bool:
 
 
 def metadata(text: str) -> Any:
-    """The JSON of a post's metadata, without the images, which hivemind normalizes; {} for what isn't an object."""
+    """Return the parsed metadata of a post without the images, which hivemind normalizes. Return {} unless the metadata is a JSON
+    object.
+    """
     try:
         found = json.loads(text)
     except ValueError:

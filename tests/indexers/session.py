@@ -1,4 +1,6 @@
-"""A chain with a town on it that hivemind indexes: in its first sync, in a sync of many blocks, and as blocks come, with two forks."""
+"""A chain with a town's operations that hivemind indexes: in its first sync, in a sync of many blocks, and live as blocks are made, with
+two forks.
+"""
 
 import time
 from functools import partial
@@ -27,7 +29,7 @@ ACCOUNTS_EVERY, ACCOUNTS_BLOCKS = 100, 40  # hivemind refreshes all accounts eve
 
 
 class Fork(Struct, frozen=True):
-    """A switch of the node from `left` blocks to a longer branch."""
+    """A fork switch that replaces the node's last `left` blocks with a longer branch."""
 
     left: int
     kinds: tuple[str, ...]
@@ -69,7 +71,9 @@ class World:
     # ------------------------------------------------------------------ the chain
 
     def run(self, count: int) -> None:
-        """Broadcast operations in the three phases, and wait until hivemind has indexed the last block."""
+        """Broadcast operations in three phases: for the first sync, for a sync of many blocks, and live. Then wait until hivemind has
+        indexed the last block.
+        """
         town = self.town
         town.call("dev_api.mine", {"count": 1})
         town.put_orders()
@@ -87,8 +91,8 @@ class World:
         self.times = Times(first_sync, sync, self.head_time())
 
     def _sync(self, what: str) -> str:
-        """Let hivemind index all blocks so far. Return the time of the last one. When hivemind wants to follow the chain, it ends, because
-        the head is old.
+        """Run hivemind until it has indexed all blocks so far. It then ends by itself, because the head is too old to follow the chain.
+        Return the time of the last block.
         """
         begun = time.monotonic()
         self.town.call("dev_api.mine", {"count": IRREVERSIBLE_BEHIND + 1})
@@ -100,7 +104,9 @@ class World:
         return self.head_time()
 
     def _past(self, count: int, total: int) -> None:
-        """Make blocks until the town has sent `count` operations. With `total` of them the chain is at the present."""
+        """Make blocks with times in the past, until the town has sent `count` operations. At `total` operations, the chain reaches the
+        present.
+        """
         while (done := sum(self.town.accepted.values())) < count:
             for _ in range(OPERATIONS_PER_BLOCK):
                 self.town.act()
@@ -109,18 +115,20 @@ class World:
                 self.town.settle()
 
     def _align(self, live: int) -> None:
-        """Go to the present, with a number of blocks such that hivemind refreshes all accounts soon after the live blocks."""
+        """Advance the chain to the present. Make as many blocks as needed so that hivemind refreshes all accounts soon after the live
+        blocks.
+        """
         expected = live // LIVE_PER_BLOCK + FORK_BLOCKS
         self.town.call("dev_api.mine", {"count": (-expected - self.head()) % ACCOUNTS_EVERY + 1})
         self._advance(0)
 
     def _advance(self, seconds: float) -> None:
-        """Make a block at the time that is `seconds` before the present."""
+        """Make a block whose time is `seconds` before the present."""
         ahead = self.town.call("dev_api.get_info", {})["seconds_ahead"]
         self.town.call("dev_api.advance_time", {"seconds": max(round(-seconds - PRESENT_SECONDS - ahead), SLOT_SECONDS)})
 
     def _live(self, count: int) -> None:
-        """Make blocks at the chain's pace, with two fork switches. Wait for hivemind's refresh of all accounts."""
+        """Make a block in each slot, with two fork switches. Then wait until hivemind has refreshed all accounts."""
         goal = sum(self.town.accepted.values()) + count
         self._act_until(goal - count * 2 // 3)
         # hivemind reads posts as of the node's head, so what the left blocks changed of them can stay in it: no votes, replies and edits.
@@ -151,21 +159,21 @@ class World:
             self._act_and_make()
 
     def _act_and_make(self, kinds: tuple[str, ...] = ()) -> None:
-        """Make a block with operations."""
+        """Broadcast operations of these kinds, or of any kind, and make a block."""
         for _ in range(OPERATIONS_PER_BLOCK):
             self.town.act(kinds)
         self._make()
         self.hivemind.restart_ended()
 
     def _make(self) -> None:
-        """Make a block in the present slot, as soon as it has come."""
+        """Wait for the next slot, and make a block in it."""
         begun = self.head()
         self.town.call("dev_api.set_block_mode", {"mode": "interval"})
         wait_until(lambda: self.head() > begun, 60, "the node makes a block")
         self.town.call("dev_api.set_block_mode", {"mode": "manual"})
 
     def _switch(self, fork: Fork) -> None:
-        """Switch the node from its last blocks to a longer branch of another node, while hivemind follows."""
+        """While hivemind follows the node, switch the node from its last blocks to a longer branch that another node has made."""
         kept = self.folder / f"other{fork.left}"
         other = self._start(self.folder / f"first{fork.left}", "--data", kept, "--follow", self.url)
         client = Client(other)
@@ -191,5 +199,5 @@ class World:
 
 
 def head_id(client: Client) -> str:
-    """The id of a node's head block."""
+    """Return the id of a node's head block."""
     return str(client.call("database_api.get_dynamic_global_properties", {})["result"]["head_block_id"])

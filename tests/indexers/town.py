@@ -1,4 +1,4 @@
-"""A town of accounts that write, vote, follow and moderate: random operations of every kind that hivemind reads, from a seed."""
+"""A town: accounts that write, vote, follow and moderate. Random operations of every kind that hivemind reads are derived from a seed."""
 
 import json
 import random
@@ -37,7 +37,7 @@ REWARD_SPLIT = {"allow_votes": True, "allow_curation_rewards": True}
 
 
 class Town:
-    """Chooses operations and broadcasts them through a node, which has the keys."""
+    """Chooses random operations, and broadcasts them through a node that has the accounts' keys."""
 
     def __init__(self, client: Client, seed: int, types: str) -> None:
         self._client, self._random, self._types = client, random.Random(seed), types
@@ -64,7 +64,9 @@ class Town:
         return answer["result"]
 
     def send(self, *operations: Operation) -> bool:
-        """Broadcast operations as a transaction, and count it. Return whether the node has accepted it."""
+        """Broadcast a transaction with these operations, and count them as accepted or refused. Return whether the node has accepted
+        them.
+        """
         name = kind(operations[0])
         signed = {"operations": [list(operation) for operation in operations], "keys": self._secrets()}
         answer = self._client.call("dev_api.broadcast_operations", signed)
@@ -72,26 +74,28 @@ class Town:
         return "result" in answer
 
     def _secrets(self) -> list[str]:
-        """The keys of accounts that the town has created."""
+        """The private keys of the accounts that the town has created."""
         return [self._keys["alice"][role]["private"] for role in ("posting", "active")]
 
     # ------------------------------------------------------------------ the start
 
     def put_orders(self) -> None:
-        """Put the orders on the market that hivemind needs for its price of STEEM."""
+        """Create the market orders from which hivemind computes its price of STEEM."""
         now = datetime.fromisoformat(self.call("dev_api.get_info", {})["head_block_time"])
         rest = {"orderid": 1, "fill_or_kill": False, "expiration": (now + timedelta(days=20)).isoformat()}
         assert self.send(("limit_order_create", {"owner": "alice", "amount_to_sell": "1.000 STEEM", "min_to_receive": "1.000 SBD", **rest}))
         assert self.send(("limit_order_create", {"owner": "bob", "amount_to_sell": "1.000 SBD", "min_to_receive": "10.000 STEEM", **rest}))
 
     def found_community(self, place: int) -> None:
-        """Create an account with the name of a community, of each of the types in turn."""
+        """Create an account with the name of a community. The types of communities take turns."""
         name = f"hive-{self._types[place % len(self._types)]}{place:05}"
         self._create(name)
         self.communities.append(name)
 
     def settle(self) -> None:
-        """Create an account that isn't a community. A name like one of a community of no type belongs to these."""
+        """Create an account that isn't a community. Every tenth one has a name like that of a community, but of a type that doesn't
+        exist.
+        """
         place = len(self.created)
         self._create(f"hive-9{place:05}" if place % 10 == 9 else f"settler-{place}")
 
@@ -120,7 +124,7 @@ class Town:
     # ------------------------------------------------------------------ a step
 
     def act(self, kinds: tuple[str, ...] = ()) -> bool:
-        """Choose an operation, of one of these kinds if any are given, and broadcast it. Return whether it was accepted."""
+        """Choose an operation and broadcast it. With `kinds`, it is of one of these kinds. Return whether the node has accepted it."""
         choices: list[tuple[int, Callable[[], bool]]] = [
             (14, self.write),
             (18, self.reply),
@@ -147,7 +151,7 @@ class Town:
         return " ".join(self._random.choices(WORDS, k=length))
 
     def _any_post(self) -> tuple[str, str, str] | None:
-        """Return a post or comment, more often a recent one."""
+        """Return a random post or comment; recent ones are more likely. Return None if there is none."""
         among = self.posts if self._random.random() < 0.5 else self.comments
         return self._random.choice(among[-60:] if self._random.random() < 0.7 else among) if among else None
 
@@ -166,7 +170,7 @@ class Town:
         return text
 
     def write(self) -> bool:
-        """Write a root post, in a community or under a tag, with options for some."""
+        """Write a root post in a community or under a tag. Some posts also get comment_options."""
         author, category = (
             self._one(),
             self._one(self.communities) if self._random.random() < 0.5 else self._one(["life", "travel", "hive-100", "x"]),
@@ -220,7 +224,7 @@ class Town:
         return True
 
     def edit(self) -> bool:
-        """Write a post or a comment again. The parent of a comment is that of the chain."""
+        """Edit a post or a comment. The parent of an edited comment is the one that the chain has stored."""
         found = self._any_post()
         if found is None:
             return False
@@ -231,7 +235,7 @@ class Town:
         return self.send(("comment", {**comment, "title": shown["title"], "body": self._body(), "json_metadata": self._metadata()}))
 
     def delete(self) -> bool:
-        """Delete a post or a comment, and write some of them again."""
+        """Delete a post or a comment. Write some of the deleted ones again."""
         found = self._any_post()
         if found is None or not self.send(("delete_comment", {"author": found[0], "permlink": found[1]})):
             return False
@@ -251,13 +255,13 @@ class Town:
         return self.send(("custom_json", {"required_auths": [], "required_posting_auths": [who], "id": plugin, "json": text}))
 
     def follow(self) -> bool:
-        """Follow or ignore an account, or end that."""
+        """Follow or ignore an account, or stop doing so."""
         who = self._one()
         what = self._random.choice((["blog"], ["blog"], ["blog"], ["", "ignore"], [], ["blog", "ignore"][:1]))
         return self._custom(who, "follow", ["follow", {"follower": who, "following": self._one(), "what": what}])
 
     def reblog(self) -> bool:
-        """Reblog a post, or undo that."""
+        """Reblog a post, or remove the reblog."""
         if not self.posts:
             return False
         who, found = self._one(), self._random.choice(self.posts[-80:])
@@ -267,7 +271,7 @@ class Town:
         return self._custom(who, "follow", ["reblog", entry])
 
     def moderate(self) -> bool:
-        """Send an operation on a community. Many of them are refused by the communities' rules, which gives their author a notice."""
+        """Send a community operation. The rules of communities refuse many of them; their author is then notified."""
         random, community = self._random, self._one(self.communities)
         who = random.choices([community, self._one()], [1, 1])[0]
         name = random.choices(
@@ -318,12 +322,12 @@ class Town:
         return {name: every[name] for name in random.sample(sorted(every), random.randrange(1, 4))}
 
     def read(self) -> bool:
-        """Mark notices as read."""
+        """Mark an account's notifications as read."""
         time = self.call("database_api.get_dynamic_global_properties", {})["time"]
         return self._custom(self._one(), "notify", ["setLastRead", {"date": time}])
 
     def promote(self) -> bool:
-        """Promote a post by a transfer to null."""
+        """Promote a post with a transfer to the account `null`."""
         found = self._any_post()
         memo = f"@{found[0]}/{found[1]}" if found and self._random.random() < 0.9 else "for nothing"
         amount = f"{self._random.randrange(1, 500) / 1000:.3f} SBD"
@@ -343,20 +347,20 @@ class Town:
         return self.send(("account_update2", {"account": who, **fields, "extensions": []}))
 
     def own(self) -> bool:
-        """Move VESTS and rewards, which changes ranks and votes."""
+        """Delegate VESTS or power up, which changes ranks and votes."""
         who, other = self._one(), self._one()
         delegation = {"delegator": who, "delegatee": other, "vesting_shares": f"{self._random.randrange(10**6, 10**7)}.000000 VESTS"}
         power = {"from": who, "to": other, "amount": f"{self._random.randrange(1, 300)}.000 STEEM"}
         return self.send(self._random.choice((("delegate_vesting_shares", delegation), ("transfer_to_vesting", power))))
 
     def babble(self) -> bool:
-        """Send a custom_json that no rule understands."""
+        """Send a custom_json whose content is malformed, or whose id no plugin reads."""
         payload: Any = self._random.choice((["follow"], {}, "", ["reblog", []], ["follow", {"what": "blog"}], [1, 2, 3]))
         return self._custom(self._one(), self._random.choice(("follow", "notify", "other")), payload)
 
 
 def kind(operation: Operation) -> str:
-    """Return the name of an operation, and of a custom_json the plugin and the action."""
+    """Return the name of an operation. For a custom_json, add the plugin and the action."""
     name, value = operation
     if name != "custom_json":
         return name

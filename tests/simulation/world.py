@@ -328,7 +328,7 @@ class World:
         return life
 
     async def restart(self, before: Life) -> None:
-        """Start the node again, and compare its state with the state before the end, as far as this kind of end guarantees the state."""
+        """Start the node again. Compare its state with the state before the end, except for what may be lost at this kind of end."""
         after = await self.start()
         demand(after.error is None, f"the node doesn't start after it was {before.end}: {after.error!r}")
         had, has = [seen.block.id for seen in before.branch.seen], [seen.block.id for seen in after.branch.seen[: after.loaded]]

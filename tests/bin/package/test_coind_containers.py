@@ -17,7 +17,7 @@ MODULES = ("testcontainers", "testcontainers.core", "testcontainers.core.contain
 
 
 class Container:
-    """A container of testcontainers that records its settings."""
+    """A stub of a testcontainers container. It records its settings."""
 
     port = 0
 
@@ -51,7 +51,7 @@ def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stub of testcontainers."""
+    """A stub of the package testcontainers."""
     for name in MODULES:
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
     sys.modules[MODULES[2]].DockerContainer = Container  # type: ignore[attr-defined]

@@ -45,7 +45,7 @@ class Town:
         return self.client.call(method, params)
 
     def send(self, *operations: list[Any]) -> None:
-        """Put operations in blocks. Each transaction has a block of its own."""
+        """Broadcast each operation in a separate transaction and block."""
         for first in range(0, len(operations), OPERATIONS_MAX):
             self.call("dev_api.broadcast_operations", {"operations": operations[first : first + OPERATIONS_MAX]})
             self.call("dev_api.mine", {"count": 1})
@@ -84,7 +84,7 @@ def town(url: str) -> Iterator[None]:
 
 
 def create_accounts(new: Town) -> None:
-    """Create accounts with funds, witnesses with votes, and the list of nodes that beem reads from an account."""
+    """Create accounts with funds, witnesses with votes, and the list of nodes that beem reads from an account's metadata."""
     fee = new.call("condenser_api.get_chain_properties", [])["account_creation_fee"]
     new.call("dev_api.set_vests", {"account": "alice", "vests": "90000000000.000000 VESTS"})
     metadata = json.dumps({"profile": {"name": "Resident", "url": "https://example.com"}})
@@ -116,7 +116,7 @@ def create_accounts(new: Town) -> None:
 
 
 def keys_of(name: str) -> dict[str, Any]:
-    """Return the authorities and the memo key that the password gives an account."""
+    """Return the authorities and the memo key that are derived from an account's name and the password."""
     keys = {
         role: public_key_text(public_key(derive_secret(name, role, PASSWORD)), "STM") for role in ("owner", "active", "posting", "memo")
     }
@@ -148,7 +148,7 @@ def create_posts(new: Town) -> None:
 
 
 def create_relations(new: Town) -> None:
-    """Follow, and subscribe to a community. Feeds begin with the posts after that."""
+    """Follow accounts, and subscribe to a community. A feed contains only posts that are written afterwards."""
     for name in BLOGGERS:
         for other in BLOGGERS:
             if name != other:
@@ -172,7 +172,7 @@ def create_history(new: Town) -> None:
 
 
 def create_market(new: Town) -> None:
-    """Place orders. Those of the second half fill each other."""
+    """Create market orders. The orders of the second half fill each other."""
     expiration = (new.time() + timedelta(days=ORDER_DAYS)).replace(tzinfo=None).isoformat()
     for number in range(ORDERS):
         apart = 0.5 + number / 100 if number < ORDERS / 2 else 0
@@ -200,7 +200,7 @@ def traffic_of(new: Town) -> Iterator[list[Any]]:
 
 
 def keep_sending(url: str, traffic: Iterator[list[Any]], ended: threading.Event) -> None:
-    """Send the operations of the traffic until the event."""
+    """Broadcast the operations of `traffic` until an event is set."""
     client = Client(url)
     while not ended.wait(TRAFFIC_SECONDS):
         client.call("dev_api.broadcast_operations", {"operations": [next(traffic)]})

@@ -31,7 +31,7 @@ def api() -> ApiChain:
 
 
 def add(api: ApiChain, author: str, permlink: str, parent: Comment | None, **fields: Any) -> Comment:
-    """Insert a comment with its text. Its last update is later than that of all comments with lower record ids."""
+    """Insert a comment with its text. It is newer than the comments inserted before, by the time of its last update."""
     comments = api.state.comments
     row = comments.insert(Comment(author=author, permlink=permlink, category="cat", last_update=1000 + comments.next_id, **fields))
     if parent is None:

@@ -127,7 +127,7 @@ def damaged(draw: st.DrawFn, whole: st.SearchStrategy[bytes]) -> bytes:
 
 
 def packed_transaction(operations: list[bytes]) -> bytes:
-    """Return a signed transaction of packed operations."""
+    """Return the bytes of a signed transaction that contains these packed operations."""
     return bytes(10) + bytes((len(operations),)) + b"".join(operations) + b"\0\1" + bytes(65)
 
 
