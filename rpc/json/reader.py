@@ -196,7 +196,7 @@ def _no_integer(value: int) -> ParseError:
 
 
 def _error_position(error: ParseError, value: Any, before: list[Any]) -> None:
-    """Add a frame for the array or object `value` to the error of a refused value inside it. `before` are the elements preceding it."""
+    """Add a stack frame for the array or object `value` to the error of a refused value in it. `before` are the elements preceding it."""
     if type(value) is list:
         error.frames.append(("Attempting to parse array ${array}", {"array": ReadSoFar(before)}))
     else:

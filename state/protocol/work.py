@@ -149,6 +149,6 @@ class Work:
         self._on_pause(can_raise)
 
     def _too_much(self) -> TooMuchWork:
-        """Return the error for the work counted under the limit."""
+        """Return the error that reports the work counted under the limit."""
         assert self.kinds is not None, "there is a limit"
         return TooMuchWork(self.what, self.limit, self.kinds)

@@ -217,9 +217,8 @@ class OrderedIndex(Generic[RowT]):
         return self._steps(entries, self._version)
 
     def _steps(self, entries: Iterator[Entry], version: int) -> Iterator[RowT]:
-        """Yield the rows of entries.
-
-        Raises RuntimeError if the index has changed since the call, because `entries` reads its live lists.
+        """Yield the rows of entries. Raises RuntimeError if the index has changed since the call, because `entries` reads the index's live
+        lists.
         """
         self._require_unchanged(version)
         for entry in entries:
