@@ -84,7 +84,7 @@ def end_of(error: BaseException) -> int:
 
 
 def has_only(error: BaseException, kind: type[BaseException]) -> bool:
-    """Whether an error, or every error in a group of errors, is of this kind."""
+    """Whether an error is an instance of `kind`, or is a group that contains only such errors."""
     if isinstance(error, BaseExceptionGroup):
         return error.split(kind)[1] is None
     return isinstance(error, kind)

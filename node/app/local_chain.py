@@ -69,7 +69,7 @@ class LocalChain(DevApi):
             raise CallRefused(method, error.error) from None
 
     def push(self, trx: Any) -> None:
-        """Push a signed transaction, given as bytes or in one of its two JSON forms."""
+        """Push a signed transaction, given as bytes, or as JSON in the condenser's or the NAI form."""
         super().push(self._shown(trx))
 
     def explain(self, trx: Any) -> Any:

@@ -64,5 +64,5 @@ def is_witness(spec: ChainSpec, name: str) -> bool:
 
 
 def default_password(spec: ChainSpec) -> str:
-    """Return the password of the first account in the spec that has one, or else that of the chain dev."""
+    """Return the password of the first account in the spec that has one, or else the password of the dev chain's accounts."""
     return next((account.password for account in spec.genesis.accounts if account.password), DEFAULT_PASSWORD)

@@ -75,7 +75,7 @@ class DevApi(ABC):
         return self.call("dev_api.broadcast_operations", {"operations": list(operations), "keys": list(keys)})
 
     def push(self, trx: Any) -> None:
-        """Broadcast a signed transaction, given in one of its two JSON forms. Raises CallRefused."""
+        """Broadcast a signed transaction, given as JSON in the condenser's or the NAI form. Raises CallRefused."""
         is_legacy = any(isinstance(operation, list) for operation in trx["operations"])
         method = "condenser_api.broadcast_transaction" if is_legacy else "network_broadcast_api.broadcast_transaction"
         self.call(method, [trx])

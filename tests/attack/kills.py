@@ -47,7 +47,9 @@ class Lost(AssertionError):
 
 
 class Acknowledged(Struct):
-    """What clients have been told about a data folder: the id of the block at each number, and the block of each transaction."""
+    """The blocks and transactions that a node has acknowledged to clients for a data folder: the block id at each number, and the block of
+    each transaction.
+    """
 
     ids: list[bytes]
     head: int = 0

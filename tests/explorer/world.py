@@ -64,7 +64,7 @@ class Node:
         self.call("dev_api.advance_time", {"seconds": seconds})
 
     def time_after(self, seconds: int) -> str:
-        """Return a future chain time in the format of operations."""
+        """Return the chain's time in `seconds` from now, in the format of operations."""
         from datetime import datetime, timedelta
 
         now = datetime.fromisoformat(self.call("dev_api.get_info")["time"])

@@ -116,7 +116,7 @@ def authority_brief(authority: dict[str, Any]) -> str:
 
 
 def operation_parts(operation: Any) -> tuple[str, dict[str, Any]]:
-    """Return the name and the fields of an operation, given in either JSON form."""
+    """Return the name and the fields of an operation, given in the condenser's or the NAI form."""
     if isinstance(operation, dict):
         return str(operation["type"]).removesuffix("_operation"), operation["value"]
     return str(operation[0]), operation[1]

@@ -127,7 +127,9 @@ def message_of(event: Event) -> Message:
 
 
 def parts_of(line: bytes, whole: MessagePart, size_max: int) -> Iterator[tuple[MessagePart, bytes]]:
-    """Yield the parts of a message, each of at most `size_max` bytes. `whole` is their common header, with the offset to begin at."""
+    """Yield the parts of a message, each of at most `size_max` bytes. `whole` is the header that they share; its offset is that of the
+    first part.
+    """
     for offset in range(whole.offset, len(line), size_max):
         yield replace(whole, offset=offset), line[offset : offset + size_max]
 

@@ -86,7 +86,7 @@ class Transaction:
 
     @property
     def value(self) -> SignedTransaction:
-        """The transaction as the node's own object."""
+        """The transaction as the object that the node itself uses."""
         return self._block.transactions[self.number]
 
     @property

@@ -1,4 +1,4 @@
-"""A session of beem on the chain dev or steem-testnet: `python -m tests.clients.beem.session URL CHAIN`."""
+"""A session of beem on the dev chain or on steem-testnet: `python -m tests.clients.beem.session URL CHAIN`."""
 
 import sys
 from typing import Any

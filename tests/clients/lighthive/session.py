@@ -1,4 +1,4 @@
-"""A session of lighthive on the chain dev: `python -m tests.clients.lighthive.session URL CHAIN`."""
+"""A session of lighthive on the dev chain: `python -m tests.clients.lighthive.session URL CHAIN`."""
 
 import sys
 from typing import Any

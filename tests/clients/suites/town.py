@@ -61,7 +61,9 @@ class Town:
 
 @contextmanager
 def town(url: str) -> Iterator[None]:
-    """Create the content, bring the chain's time to the present, and have a transfer and a vote in each block while the context lasts."""
+    """Create the content, and bring the chain's time to the present. For the duration of the context, broadcast a transfer or a vote
+    regularly.
+    """
     new = Town(url)
     new.call("dev_api.impersonate", {"everyone": True})
     create_accounts(new)

@@ -59,7 +59,7 @@ def transactions() -> Run:
 
 
 def transactions_json() -> Run:
-    """Return a target that parses a transaction in either JSON format."""
+    """Return a target that parses a transaction in the condenser's or the NAI JSON format."""
     return partial(transaction_json, new_wire())
 
 
@@ -69,7 +69,7 @@ def blocks() -> Run:
 
 
 def blocks_json() -> Run:
-    """Return a target that parses a block in either JSON format."""
+    """Return a target that parses a block in the condenser's or the NAI JSON format."""
     return partial(block_json, new_wire())
 
 
@@ -81,7 +81,7 @@ def transaction_bytes(wire: Wire, data: bytes) -> None:
 
 
 def transaction_json(wire: Wire, data: bytes) -> None:
-    """Parse and check a transaction in either JSON format."""
+    """Parse and check a transaction in the condenser's or the NAI JSON format."""
     value = decoded(data)
     for legacy in FORMS if value is not None else ():
         trx = refused_or(wire.transaction_from_json, value, legacy)
@@ -101,7 +101,7 @@ def block_bytes(wire: Wire, data: bytes) -> None:
 
 
 def block_json(wire: Wire, data: bytes) -> None:
-    """Parse and check a block in either JSON format."""
+    """Parse and check a block in the condenser's or the NAI JSON format."""
     value = decoded(data)
     for legacy in FORMS if value is not None else ():
         block = refused_or(wire.block_from_json, value, legacy)

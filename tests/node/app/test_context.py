@@ -1,5 +1,5 @@
-"""A node that starts in a data folder has the accounts of the spec at genesis or in blocks, as the folder's chain has them, regardless of
-its options.
+"""Whether a node that starts with a data folder has the spec's accounts at genesis or creates them in blocks depends on the folder's chain,
+not on the node's options.
 """
 
 from pathlib import Path

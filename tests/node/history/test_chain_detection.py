@@ -26,7 +26,7 @@ LOG = case_log("rewards")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A data folder of the chain dev. Its blocks have no transactions, so they could also belong to dev-tests."""
+    """A data folder of a dev chain. Its blocks have no transactions, so they could also belong to the chain dev-tests."""
     chain = dev_chain()
     data = DataFolder(tmp_path / "data", DEV, chain.state.wire)
     data.log.switch((), [make_block(chain) for _ in range(3)])

@@ -57,7 +57,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chain_of(count: int = BLOCKS) -> tuple[Wire, list[SignedBlock]]:
-    """Make `count` blocks of the chain dev, each but the first with two transfers."""
+    """Make `count` blocks of a dev chain. Each but the first has two transfers."""
     maker = dev_chain()
     made = [make_block(maker)]
     for number in range(1, count):

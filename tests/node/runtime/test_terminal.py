@@ -37,7 +37,7 @@ def line(event: str, level: int = logging.INFO, **values: Any) -> logging.LogRec
 
 
 def screen(writer: Terminal, *records: logging.LogRecord) -> list[str]:
-    """Return what a terminal shows after these log records, without times and colours."""
+    """Return the lines that a terminal displays after these log records, without times and colours."""
     text = re.sub(r"\x1b\[\d*m", "", "".join(map(writer.format, records)) + writer.end())
     rows = [row.rpartition("\r\x1b[K")[2] for row in text.split("\n")]
     assert rows.pop() == ""

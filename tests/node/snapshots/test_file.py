@@ -29,7 +29,7 @@ def fresh(plugins: tuple[str, ...] = ("tags", "account_history"), spec: str = "d
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A snapshot file of a chain dev with two plugins."""
+    """A snapshot file of a dev chain with two plugins."""
     chain = fresh()
     for _ in range(30):
         make_block(chain)

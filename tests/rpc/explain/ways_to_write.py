@@ -13,12 +13,12 @@ APPBASE = "network_broadcast_api.broadcast_transaction"
 
 
 def field(name: str, value: Any, of: Any = TRANSFER) -> Make:
-    """Return a function that makes a transaction that replaces a field of its operation with this JSON value."""
+    """Return a function that makes the JSON of a transaction with the operation `of`. The field `name` of that operation has this value."""
     return written(lambda trx: trx["operations"][0][1].update({name: value}), signed(of))
 
 
 def head(name: str, value: Any) -> Make:
-    """Return a function that makes a transaction that replaces one of its own fields, such as its expiration, with this JSON value."""
+    """Return a function that makes the JSON of a transaction in which its own field `name`, such as the expiration, has this value."""
     return written(lambda trx: trx.update({name: value}))
 
 

@@ -49,7 +49,7 @@ async def hall(connections: int = 100) -> AsyncIterator[Hall]:
 
 
 def is_closed(there: socket.socket) -> bool:
-    """Whether the node's side is closed."""
+    """Whether the node has closed its side of the connection."""
     there.setblocking(False)
     try:
         return there.recv(1) == b""

@@ -27,7 +27,7 @@ OTHER_SECRET = secret_from_seed("other")
 
 
 def copied(block: SignedBlock) -> SignedBlock:
-    """A new block object with the same fields."""
+    """Return a new block object with the same fields."""
     return structs.replace(block)
 
 
@@ -39,7 +39,7 @@ def rekey(chain: Chain, key: bytes = NEW_KEY, owner: str = "initminer") -> Signe
 
 
 def twins(blocks: int = 3) -> tuple[Chain, Chain]:
-    """Two chains with the same blocks."""
+    """Return two chains with the same blocks."""
     one, other = dev_chain(), dev_chain()
     for _ in range(blocks):
         other.push_block(copied(make_block(one)))

@@ -249,7 +249,7 @@ async def test_invalid_positions_of_accepted_transactions_are_ignored() -> None:
 
 
 def dev_chain_with_blocks() -> Chain:
-    """Return a chain dev with one block."""
+    """Return a dev chain with one block."""
     chain = dev_chain()
     make_block(chain)
     return chain
