@@ -9,9 +9,9 @@ from state.protocol.spec import ChainSpec
 
 
 def spec_of_blocks(path: Path, chain: str | None) -> ChainSpec:
-    """Return the chain spec with the name or path `chain`, or if it is None the spec of the blocks at `path`.
+    """Return the chain spec with the name or path `chain`. If `chain` is None, return the spec of the chain to which the blocks belong.
 
-    Raises NodeError, including if the blocks belong to another chain.
+    Raises NodeError, including if the blocks don't belong to the given chain.
     """
     given = None if chain is None else load_spec(chain)
     try:

@@ -190,7 +190,8 @@ class DevChain:
     def _bridge_gap(self, time: int) -> None:
         """If the claims on the reward fund would wrap below zero in a block at `time`, make blocks between the head and that time.
 
-        The rules subtract all claims in 15 days between two blocks, and more than all in a longer gap. Posts would not be paid any more.
+        The rules subtract claims in proportion to the time between two blocks: all of them after 15 days, and more than all after a longer
+        gap. Posts would then no longer be paid.
         """
         state = self.chain.state
         gap = time - state.head_time

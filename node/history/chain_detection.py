@@ -60,8 +60,8 @@ def stored_variant(spec: ChainSpec, path: Path) -> ChainSpec:
 
 
 def fitted(spec: ChainSpec, path: Path) -> ChainSpec:
-    """Return the spec with its accounts as the first blocks at a path create them, including those of `--accounts`, otherwise with its
-    accounts created at genesis.
+    """Return the variant of the spec that fits the first blocks at a path. If these create the spec's accounts, the accounts are created by
+    blocks, including the additional ones of `--accounts`. Otherwise the accounts are created at genesis.
 
     Without block 1, or if the path is a pipe, the spec is unchanged.
     """

@@ -170,9 +170,10 @@ def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = 
 
 
 def as_marked(spec: ChainSpec, mark: ChainMark) -> ChainSpec:
-    """Return the spec, or if only that fits a mark, the spec with its accounts in blocks instead of at genesis, or the other way round.
+    """Return the variant of the spec that fits a mark. Its accounts are created at genesis or by blocks, as on the mark's chain.
 
-    If it is the mark's chain, and the mark has the id of the public network, the result has this id too (`--main-chain-id`).
+    If the mark has the spec's name and the chain id of the public network, the result has this id too (`--main-chain-id`). If neither
+    variant fits, the spec's accounts remain as they are.
     """
     if spec.is_test and spec.name == mark.name and mark.chain_id == MAIN_CHAIN_ID.hex():
         spec = replace(spec, chain_id=MAIN_CHAIN_ID)

@@ -1,4 +1,4 @@
-"""The action in action.yml: its step, run as GitHub runs it, starts a node and writes the job's environment."""
+"""The action in action.yml. Its step, run in the same way as on GitHub, starts a node and writes the job's environment."""
 
 import json
 import os

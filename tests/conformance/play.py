@@ -176,7 +176,7 @@ def same_text(wanted: Any, got: Any) -> bool:
 
 
 def kind_of(error: dict[str, Any]) -> tuple[int, str] | None:
-    """Return the code and name of an error's class, or None for JSON-RPC errors."""
+    """Return the code and the name of the error class in the data of an error. Return None for a JSON-RPC error, which has no such data."""
     data = error.get("data")
     return (data["code"], data["name"]) if isinstance(data, dict) else None
 

@@ -1,5 +1,5 @@
-"""Controls time, scheduling, threads and signals of a simulated run, so that two runs of a seed are identical. Independent of the code that
-runs.
+"""Controls time, scheduling, threads and signals of a simulated run, so that two runs of a seed are identical. Doesn't depend on the code
+that is simulated.
 """
 
 import os

@@ -54,7 +54,7 @@ Size = Annotated[int, Meta(ge=0, le=WHOLE_SIZE_MAX)]
 class MessagePart(Struct, frozen=True, omit_defaults=True):
     """Header of a part: id, size and SHA-256 of the complete message, and the part's offset in bytes.
 
-    A part of a block also has the fields of `Message`, and the stream's height before the block in `before`.
+    A part of a block also has the fields of `Message`, and in `before` the number of the head block before that block.
     """
 
     of: str
@@ -135,7 +135,7 @@ def parts_of(line: bytes, whole: MessagePart, size_max: int) -> Iterator[tuple[M
 
 
 def whole_of(line: bytes, message_id: str, message: Message | None = None, before: int = 0) -> MessagePart:
-    """Return the header that the parts of a message have in common. For a block, `before` is the stream's height before the block."""
+    """Return the header that all parts of a message share. For a block, `before` is the number of the head block before it."""
     whole = MessagePart(message_id, len(line), sha256(line).hexdigest())
     if message is None:
         return whole

@@ -1,4 +1,4 @@
-"""Numbers of plugins that exceed their number of bits. Changes before the overflow remain, as in the reference, and the chain continues."""
+"""Overflows of plugins' numbers. Changes made before an overflow remain, as in the reference, and the chain continues."""
 
 from typing import Any
 
