@@ -48,6 +48,7 @@ from rpc.log import Log
 from rpc.processor import Processor as ServiceProcessor
 from rpc.push.hub import Hub
 from state.chain.skip import Skip
+from state.protocol.errors import ChainError
 from state.protocol.transaction import block_number
 
 if TYPE_CHECKING:
@@ -268,11 +269,18 @@ def attach_edits(context: NodeContext, processor: Processor, folder: DataFolder)
 
 
 def start_clock(context: NodeContext, processor: Processor, folder: DataFolder | None) -> None:
-    """Make the first blocks of a new chain. If the head of a test chain is ahead of the clock, advance the clock to the head's time."""
+    """Make the first blocks of a new chain. If the head of a test chain is ahead of the clock, advance the clock to the head's time.
+
+    Raises NodeError if the chain's spec doesn't allow these blocks.
+    """
+    spec = context.settings.spec
     try:
         context.devchain.make_first_blocks()
         if folder is not None and not processor.failure:
             folder.log.sync()
+    except ChainError as error:
+        advice = f"Check witness_keys, genesis.witness_key, block_limit and the times of {spec.name}, or start with --no-produce"
+        raise NodeError(f"the first blocks can't be made: {error.message(spec.spell)}. {advice}") from None
     except OSError as error:
         processor.fail(error)
     settings, head_time = context.settings, context.chain.state.head_time

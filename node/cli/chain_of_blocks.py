@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from node.history.chain_detection import ChainUnclear, detect_chain
+from node.history.chain_detection import ChainUnclear, FormerChain, detect_chain
 from node.runtime.errors import FileError, NodeError
 from node.specs.builder import load_spec
 from state.protocol.spec import ChainSpec
@@ -16,7 +16,7 @@ def spec_of_blocks(path: Path, chain: str | None) -> ChainSpec:
     given = None if chain is None else load_spec(chain)
     try:
         return detect_chain(path, given)
+    except (FileError, FormerChain) as error:
+        raise NodeError(str(error)) from None
     except ChainUnclear as error:
         raise NodeError(f"{error}. Give it by --chain." if given is None else f"--chain {chain}: {error}") from None
-    except FileError as error:
-        raise NodeError(str(error)) from None

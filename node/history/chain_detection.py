@@ -32,6 +32,10 @@ class ChainUnclear(NodeError):
     """Error for blocks that belong to another chain than the given one, or whose chain can't be detected."""
 
 
+class FormerChain(ChainUnclear):
+    """Error for blocks of a chain with a former id. The message contains the spec for them."""
+
+
 def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
     """Return the spec for the blocks at a path: `given`, or the detected one if `given` is None. `fitted` then adapts the spec to block 1.
 
@@ -111,7 +115,7 @@ def _chain_of(path: Path) -> str:
         found = decided or found
     if len(found) == 1:
         return found[0]
-    which = f"{' and '.join(found)} both accept the first blocks" if found else f"The known chains are {', '.join(spec_names())}"
+    which = f"{', '.join(found)} accept the first blocks" if found else f"The known chains are {', '.join(spec_names())}"
     raise ChainUnclear(f"{path}: the chain of these blocks is unknown. {which}")
 
 
@@ -136,7 +140,7 @@ def _require_fitting(path: Path, spec: ChainSpec) -> None:
 
 
 def _require_current(path: Path) -> None:
-    """Raise ChainUnclear if the first blocks of a source belong to a chain with a former id. The caller has found no known chain that
+    """Raise FormerChain if the first blocks of a source belong to a chain with a former id. The caller has found no known chain that
     accepts them.
     """
     for chain_id in former_chains.FORMER:
@@ -151,9 +155,9 @@ def former_spec(chain_id: str) -> ChainSpec:
     return replace(spec, chain_id=bytes.fromhex(chain_id), genesis=replace(spec.genesis, vests_per_coin=1, recent_claims=0))
 
 
-def _former(path: Path, chain_id: str) -> ChainUnclear:
+def _former(path: Path, chain_id: str) -> FormerChain:
     """Return the error for blocks of a chain with a former id."""
-    return ChainUnclear(f"{path}: the blocks belong to the chain {chain_id[:8]}{former_chains.advice(chain_id)}")
+    return FormerChain(f"{path}: the blocks belong to the chain {chain_id[:8]}{former_chains.advice(chain_id)}")
 
 
 def _mark_at(path: Path) -> FolderMark | None:

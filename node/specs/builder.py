@@ -37,6 +37,7 @@ DEPTH_MAX = 16  # of nested tables; no key is deeper than three
 NAMES_SHOWN_MAX = 20  # in an error
 ACCOUNTS_MAX = 1000  # made by an option; each has four keys to compute
 LAST_TO_TAKE = 23  # the last hardfork that takes accounts away
+TREASURY_SINCE = 21
 ACCOUNTS_IN_BLOCKS_SINCE = 20  # the hardfork since which the creation fee is exact, and is burned
 
 Layers = list[tuple[Path, Table]]
@@ -448,6 +449,7 @@ def check_numbers(spec: ChainSpec) -> None:
     for asset, supply in (("COIN", spec.genesis_supply), ("SBD", sbd)):
         if supply > constants.COIN_MAX_SHARE_SUPPLY:
             raise Fault("genesis.accounts", f"expected at most {constants.COIN_MAX_SHARE_SUPPLY} satoshis of {asset} altogether")
+    check_prices(spec, sbd)
     # Enough for the VESTS of all COIN.
     if spec.genesis_supply * spec.genesis.vests_per_coin * constants.VESTS_PER_COIN_SATOSHI > constants.COIN_MAX_SATOSHIS:
         raise Fault("genesis.vests_per_coin", "expected less: the VESTS for all COIN would not fit into 62 bits")
@@ -464,3 +466,19 @@ def check_numbers(spec: ChainSpec) -> None:
         raise Fault("genesis.hardfork", f"expected at least {ACCOUNTS_IN_BLOCKS_SINCE}, or false for genesis.accounts_in_blocks")
     if spec.genesis.hardfork > spec.constants.COIN_NUM_HARDFORKS:
         raise Fault("genesis.hardfork", f"expected at most {spec.constants.COIN_NUM_HARDFORKS}, the last hardfork of the build")
+    if spec.genesis.hardfork >= TREASURY_SINCE and not spec.constants.TREASURY_AT_GENESIS:
+        what = f"genesis.hardfork below {TREASURY_SINCE}, which opens the treasury, or true for constants.TREASURY_AT_GENESIS"
+        raise Fault("build", f"expected {what}")
+
+
+def check_prices(spec: ChainSpec, sbd: int) -> None:
+    """Raise Fault for a price at which the worth of all COIN, or of all `sbd`, leaves too little room for sums of 64 bits."""
+    genesis = spec.genesis
+    prices = [("genesis.price_feed", genesis.price_feed)]
+    prices += [(f"genesis.price_history[{index}]", each) for index, each in enumerate(genesis.price_history)]
+    prices += [("genesis.witness_properties.exchange_rate", genesis.witness_properties.exchange_rate)]
+    prices += [("genesis.witnesses", witness.exchange_rate) for witness in genesis.special_witnesses]
+    for key, each in prices:
+        base, quote = each.base.amount, each.quote.amount
+        if spec.genesis_supply * base > quote * constants.COIN_MAX_SATOSHIS or sbd * quote > base * constants.COIN_MAX_SHARE_SUPPLY:
+            raise Fault(key, "expected a price nearer to 1: the worth of all COIN or SBD would be too large for the chain's sums")

@@ -6,8 +6,10 @@ import signal
 import socket
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from node.app.node import run
 from node.app.settings import Settings
@@ -17,6 +19,7 @@ from node.runtime.address import Address
 from node.runtime.errors import DiskError, NodeError, StateError, Status
 from node.storage.blocklog import BlockLog
 from state.chain.invariants import InvariantBroken
+from state.protocol.keys.keys import derive_secret, wif_from_secret
 from state.protocol.transaction import SignedBlock
 from tests.helpers.golden import fails
 from tests.helpers.log_capture import capture_logs
@@ -41,6 +44,12 @@ def settings(data: Path | None = None, check_invariants: int = 0) -> Settings:
 def fail(*_: object) -> None:
     """Raise the OSError that a full disk causes."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("change", [{"block_limit": 1}, {"witness_keys": (wif_from_secret(derive_secret("other", "owner", "x")),)}])
+def test_a_chain_that_cannot_have_its_first_blocks_ends_it(change: dict[str, Any]) -> None:
+    with fails(NodeError):
+        run(replace(settings(), spec=replace(DEV, **change)))
 
 
 def test_a_broken_invariant_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
