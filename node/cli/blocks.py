@@ -6,12 +6,13 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from node.cli.parameters import Config, Flag
+from node.history.chain_detection import stored_variant
 from node.runtime.errors import NodeError
 from node.runtime.output import say
 from node.specs.builder import load_spec, spec_names
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import LOG_NAME
-from node.storage.datafolder import as_marked, read_chain, require_chain
+from node.storage.datafolder import read_chain, require_chain
 from node.storage.edit_log import EDITS_NAME, DamagedEdits, cut_damage, lines_in
 from node.storage.repair import check, repair
 from state.protocol.transaction import Wire
@@ -96,5 +97,5 @@ def wire_of(folder: Path, chain: str | None) -> Wire:
         raise NodeError(f"{folder} has the chain {name}, which doesn't come with coind. Give its spec by --chain.")
     spec = load_spec(name)
     if mark is not None:
-        require_chain(folder, mark, as_marked(spec, mark))
+        require_chain(folder, mark, stored_variant(spec, folder))
     return Wire(spec)

@@ -209,10 +209,11 @@ def run_command(*, options: Run = Run()) -> int:
     spec = spec_of(options)
     if options.main_chain_id:
         spec = with_main_chain_id(spec)
-    elif spec.is_test and spec.chain_id == MAIN_CHAIN_ID:
+    elif spec.chain_id == MAIN_CHAIN_ID and (spec.is_test or spec.witness_keys):
+        way_out = ", or start it with --main-chain-id" if spec.is_test else ""
         raise NodeError(
             f"the chain {spec.name} has the chain id of the public network, so signatures for it are valid there too."
-            " Give it another chain_id, or start it with --main-chain-id."
+            f" Give it another chain_id{way_out}."
         )
     if options.produce and not spec.witness_keys:
         raise NodeError(f"the chain {spec.name} has no witness_keys to produce blocks with")

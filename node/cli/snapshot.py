@@ -13,6 +13,7 @@ from node.app.node import load
 from node.app.settings import Settings
 from node.cli.parameters import Chain, Config, Flag, Repeated, data_folder
 from node.history.apply import TRUST_OWN, ChainCursor, replay
+from node.history.chain_detection import recorded_variant, stored_variant
 from node.runtime.errors import NodeError, last_line
 from node.runtime.output import say
 from node.runtime.shutdown import run_to_end
@@ -23,7 +24,7 @@ from node.snapshots.folder import load as load_snapshot
 from node.snapshots.install import install
 from node.specs.builder import DEFAULT_CHAIN, load_spec
 from node.specs.plugins import chosen_plugins
-from node.storage.datafolder import DataFolder, as_marked
+from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
 from state.chain.chain import Chain as StateChain
 from state.chain.digest import state_digest
@@ -50,8 +51,9 @@ def save_command(
     config: Config = None,
 ) -> int:
     """Save a snapshot at the last irreversible block of a data folder."""
-    spec = load_spec(chain)
-    settings = Settings(spec=spec, plugins=chosen_plugins(spec, enable, disable), data=existing_folder(data))
+    folder = existing_folder(data)
+    spec = stored_variant(load_spec(chain), folder)
+    settings = Settings(spec=spec, plugins=chosen_plugins(spec, enable, disable), data=folder)
     return run_to_end(partial(_save, settings, to, with_blocks))
 
 
@@ -116,7 +118,7 @@ def load_command(file: Existing, /, *, data: Data, chain: Chain = DEFAULT_CHAIN,
     """
     spec = load_spec(chain)
     verify(file, spec)
-    path = install(file, data_folder(data), as_marked(spec, opened_snapshot(file).index.chain), SystemDisk())
+    path = install(file, data_folder(data), spec_for(spec, opened_snapshot(file)), SystemDisk())
     show(path)
     return 0
 
@@ -164,7 +166,7 @@ async def _compare(path: Path, spec: ChainSpec, data: Path) -> int:
     Raises SnapshotError.
     """
     opened = opened_snapshot(path)
-    head, spec = opened.head, as_marked(spec, opened.index.chain)
+    head, spec = opened.head, spec_for(spec, opened)
     chain = StateChain(new_state(spec))
     folder = DataFolder(data, spec, chain.state.wire)
     try:
@@ -194,9 +196,14 @@ def verify(path: Path, spec: ChainSpec) -> None:
 def load_state(path: Path, spec: ChainSpec) -> State:
     """Load a snapshot with the plugins that it contains, and return its state."""
     opened = opened_snapshot(path)
-    chain = StateChain(new_state(as_marked(spec, opened.index.chain), partial(enable, names=opened.head.plugins)))
+    chain = StateChain(new_state(spec_for(spec, opened), partial(enable, names=opened.head.plugins)))
     load_snapshot(chain, path, SystemDisk()).finish()
     return chain.state
+
+
+def spec_for(spec: ChainSpec, opened: Snapshot) -> ChainSpec:
+    """Return the variant of a spec that fits a snapshot."""
+    return recorded_variant(spec, opened.index.chain, opened.index.spec.encode())
 
 
 def opened_snapshot(path: Path) -> Snapshot:

@@ -7,16 +7,20 @@ accounts of a chain spec are created by blocks or at genesis.
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from node.history.sources import STANDARD_INPUT, is_pipe, open_source
 from node.runtime import former_chains
 from node.runtime.errors import FileError, NodeError
-from node.specs.builder import load_spec, spec_names, with_accounts
+from node.specs.builder import load_spec, spec_names, with_accounts, with_witnesses
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import LOG_NAME
-from node.storage.datafolder import FolderMark, as_marked, read_chain
+from node.storage.datafolder import ChainMark, FolderMark, as_marked, mark_of, read_chain
+from node.storage.spec_copy import read_copy
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.operations.accounts import AccountCreate
@@ -26,6 +30,15 @@ from state.protocol.transaction import Wire
 
 ANY = "steem-mainnet"  # for checking whether a file contains blocks at all
 FIRST_BLOCKS = 100  # at most as many are applied to tell chains apart
+
+
+class _GenesisCopy(Struct):
+    accounts: list[Any] = []
+    witnesses: list[str] = []
+
+
+class _SpecCopy(Struct):
+    genesis: _GenesisCopy
 
 
 class ChainUnclear(NodeError):
@@ -53,14 +66,35 @@ def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
 
 
 def stored_variant(spec: ChainSpec, path: Path) -> ChainSpec:
-    """Return the variant of a spec that the data folder at a path belongs to. If there is no data folder, or it is damaged, return the spec
-    itself.
+    """Return the variant of a spec that the data folder at a path belongs to (`recorded_variant`). If there is no data folder, or it is
+    damaged, return the spec itself.
     """
     try:
         mark = _mark_at(path)
     except ChainUnclear:  # reading the blocks doesn't need the mark
         return spec
-    return spec if mark is None else as_marked(spec, mark)
+    return spec if mark is None else recorded_variant(spec, mark, read_copy(SYSTEM, _folder_of(path)))
+
+
+def recorded_variant(spec: ChainSpec, mark: ChainMark, copy: bytes) -> ChainSpec:
+    """Return the variant of a spec that fits a mark (`as_marked`), if necessary with the numbers of witnesses and accounts in `copy`, which
+    the options --witnesses and --accounts have set. `copy` is the copy of the spec that was written with the mark.
+    """
+    found = as_marked(spec, mark)
+    if mark_of(found).genesis != mark.genesis:
+        with suppress(NodeError, msgspec.MsgspecError, UnicodeDecodeError):
+            genesis = msgspec.json.decode(copy, type=_SpecCopy).genesis
+            counted = _with_account_count(with_witnesses(spec, 1 + len(genesis.witnesses)), len(genesis.accounts))
+            other = as_marked(counted, mark)
+            if mark_of(other).genesis == mark.genesis:
+                return other
+    return found
+
+
+def _with_account_count(spec: ChainSpec, count: int) -> ChainSpec:
+    """Return the spec with `count` accounts, as `--accounts` adds and removes them. Raises NodeError."""
+    accounts = spec.genesis.accounts
+    return spec if count == len(accounts) else with_accounts(spec, count - sum(not account.password for account in accounts))
 
 
 def fitted(spec: ChainSpec, path: Path) -> ChainSpec:
@@ -76,7 +110,7 @@ def fitted(spec: ChainSpec, path: Path) -> ChainSpec:
     spec = spec.with_accounts_in_blocks(accounts[0].name in created)
     if spec.genesis.accounts_in_blocks and [account.name for account in accounts] != created:
         with suppress(NodeError):
-            other = with_accounts(spec, len(created) - sum(not account.password for account in accounts))
+            other = _with_account_count(spec, len(created))
             if [account.name for account in other.genesis.accounts] == created:
                 return other
     return spec
@@ -160,9 +194,14 @@ def _former(path: Path, chain_id: str) -> FormerChain:
     return FormerChain(f"{path}: the blocks belong to the chain {chain_id[:8]}{former_chains.advice(chain_id)}")
 
 
+def _folder_of(path: Path) -> Path:
+    """Return the data folder that blocks at a path can belong to."""
+    return path.parent if path.name == LOG_NAME and path.is_file() else path
+
+
 def _mark_at(path: Path) -> FolderMark | None:
     """Return the contents of `chain.json` in the data folder at a path, or None. Raises ChainUnclear for a damaged folder."""
-    folder = path.parent if path.name == LOG_NAME and path.is_file() else path
+    folder = _folder_of(path)
     try:
         return read_chain(SYSTEM, folder) if folder.is_dir() else None
     except OSError as error:

@@ -14,6 +14,7 @@ from node.app.context import NodeContext
 from node.app.node import DISK_ADVICE, load, opened_folder, serve_chain
 from node.app.settings import Settings
 from node.history.apply import BlockPoint, BlockRefused, ChainCursor, replay
+from node.history.chain_detection import recorded_variant
 from node.history.sources import STANDARD_INPUT, BlockSource, OlderBlocks, open_source
 from node.runtime.errors import DiskError, FileError, NodeError, Status
 from node.runtime.progress import Progress
@@ -22,7 +23,7 @@ from node.snapshots.file import Snapshot
 from node.snapshots.folder import block_of, folder_of, paths
 from node.snapshots.folder import load as load_snapshot
 from node.snapshots.saver import SnapshotSaver
-from node.storage.datafolder import DataFolder, as_marked
+from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
 from node.storage.edit_log import EDITS_NAME
 from rpc.log import Log
@@ -112,7 +113,7 @@ def with_plugins_of(path: Path, settings: Settings) -> Settings:
     plugins = tuple(name for name in settings.plugins if name not in PLUGINS or name in snapshot.head.plugins)
     if left := [name for name in settings.plugins if name not in plugins]:
         _log.warning("plugins disabled, since the snapshot lacks their data", plugins=" ".join(left))
-    return replace(settings, plugins=plugins, spec=as_marked(settings.spec, snapshot.index.chain))
+    return replace(settings, plugins=plugins, spec=recorded_variant(settings.spec, snapshot.index.chain, snapshot.index.spec.encode()))
 
 
 def start_at(chain: Chain, task: Replay) -> None:

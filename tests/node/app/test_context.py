@@ -1,5 +1,5 @@
 """Whether a node that starts with a data folder has the spec's accounts at genesis or creates them in blocks depends on the folder's chain,
-not on the node's options.
+not on the node's options. Commands that read a folder find the numbers of its witnesses and accounts in it.
 """
 
 from pathlib import Path
@@ -21,10 +21,10 @@ def context_of(folder: Path, is_in_blocks: bool) -> NodeContext:
     return NodeContext(Settings(spec=SPEC.with_accounts_in_blocks(is_in_blocks), plugins=(), is_producing=True, accounts=3, data=folder))
 
 
-def filled(folder: Path, is_in_blocks: bool, *, accounts: int | None = 3) -> Path:
+def filled(folder: Path, is_in_blocks: bool, *, accounts: int | None = 3, witnesses: int | None = None) -> Path:
     """Write the first blocks of a chain to a folder. Return the folder."""
     spec = SPEC.with_accounts_in_blocks(is_in_blocks)
-    context = NodeContext(Settings(spec=spec, plugins=(), is_producing=True, accounts=accounts, data=folder))
+    context = NodeContext(Settings(spec=spec, plugins=(), is_producing=True, accounts=accounts, witnesses=witnesses, data=folder))
     data = DataFolder(folder, context.settings.spec, context.chain.state.wire)
 
     def write(change: HeadChange) -> None:
@@ -55,9 +55,12 @@ def test_without_a_chain_the_options_decide(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_in_blocks", [True, False])
-def test_commands_read_both_kinds(tmp_path: Path, is_in_blocks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("witnesses", "accounts"), [(None, None), (21, 300)])
+def test_commands_read_all_kinds(
+    tmp_path: Path, is_in_blocks: bool, witnesses: int | None, accounts: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("node.cli.run_options.configure_logs", lambda *_, **__: None)
-    folder = filled(tmp_path / "data", is_in_blocks, accounts=None)
+    folder = filled(tmp_path / "data", is_in_blocks, accounts=accounts, witnesses=witnesses)
     snapshots = tmp_path / "snapshots"
 
     def run(*words: str | Path) -> None:

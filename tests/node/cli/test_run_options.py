@@ -16,6 +16,7 @@ from node.runtime.errors import NodeError
 from state.protocol.constants import MAIN_CHAIN_ID
 from tests.conftest import ROOT
 from tests.helpers.golden import fails, same_as_golden
+from tests.helpers.nodes import DEV
 from tests.node.cli.conftest import Started, refused
 
 # ------------------------------------------------------------------ options
@@ -43,6 +44,8 @@ def test_the_chain_id_of_the_public_network_needs_its_option(started: Started, t
     # A chain that this node can't make blocks of has the id from its spec.
     assert started("run", "--chain", "steem-mainnet").spec.chain_id == MAIN_CHAIN_ID
     same_as_golden(refused("run", "--chain", "steem-mainnet", "--main-chain-id"))
+    path.write_text(f'base = "steem-mainnet"\nwitness_keys = ["{DEV.witness_keys[0]}"]\n')
+    same_as_golden(refused("run", "--chain", path))
 
 
 def test_blocks_and_time(started: Started) -> None:
