@@ -1,5 +1,6 @@
 """Questions to hivemind and to coind, and the differences between their answers."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +12,8 @@ from tests.indexers.town import Town
 
 SORTS = ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted")
 ACCOUNT_SORTS = ("blog", "feed", "posts", "comments", "replies", "payout")
-NAMED_LISTS = ("replies", "reblogged_by")  # lists of names without an order
+LIMIT_MAX = 100
+NAMED_LISTS = ("replies", "reblogged_by", "admins")  # lists of names without an order
 NOTIFICATIONS = ("bridge.account_notifications", "bridge.post_notifications")
 REFRESHED = ("reply", "reply_comment", "mention")  # notifications that hivemind writes when it reads the post
 DISCUSSIONS = ("trending", "hot", "promoted", "created")
@@ -21,7 +23,7 @@ Ask = Callable[[str, Any], Any]
 
 
 class Tally(Struct):
-    """The results of the calls of one method."""
+    """The results of a method's calls: equal but for ids, different by listed reasons, and different."""
 
     calls: int = 0
     equal: int = 0
@@ -43,9 +45,9 @@ def bridge_lists(town: Town) -> Iterator[Question]:
     pages = ("created", "promoted", "muted")
     for sort in (*SORTS, "none"):
         for tag in ("", "all", "life", "travel", "photography", "hive-100", "x", *town.communities):
-            yield "bridge.get_ranked_posts", {"sort": sort, "tag": tag, "limit": 100}
+            yield "bridge.get_ranked_posts", {"sort": sort, "tag": tag, "limit": LIMIT_MAX}
         for name in town.people[:8]:
-            yield "bridge.get_ranked_posts", {"sort": sort, "tag": "my", "observer": name, "limit": 30}
+            yield "bridge.get_ranked_posts", {"sort": sort, "tag": "my", "observer": name, "limit": LIMIT_MAX}
         for author, permlink, category in town.posts[-40::4] if sort in pages else ():
             start = {"start_author": author, "start_permlink": permlink, "limit": 20}
             yield "bridge.get_ranked_posts", {"sort": sort, "tag": "", **start}
@@ -145,14 +147,14 @@ def differences(question: Question, hivemind: Any, coind: Any, times: Times) -> 
 
 
 def ask(call: Ask, question: Question) -> Any:
-    """Return the response to a question. The pages of notifications, and of the posts in an observer's communities, are joined into one
-    list, because hivemind and coind split them differently.
+    """Return the response to a question. The pages of notifications and of ranked posts are joined into one list, because hivemind and
+    coind end pages differently.
     """
     method, params = question
     answer = call(method, params)
     if "result" in answer and isinstance(params, dict):
         page = answer["result"]
-        while page and len(page) == params.get("limit") and (start := start_of_next(method, params, page[-1])):
+        while page and len(page) >= params.get("limit", math.inf) and (start := start_of_next(method, params, page[-1])):
             page = call(method, {**params, **start})["result"]
             answer["result"] += page
     return answer
@@ -162,7 +164,7 @@ def start_of_next(method: str, params: dict[str, Any], last: dict[str, Any]) -> 
     """Return the parameters that request the page after an entry. Return None if only the first page is compared."""
     if method in NOTIFICATIONS:
         return {"last_id": last["id"]}
-    if params.get("tag") == "my":
+    if method == "bridge.get_ranked_posts" and params["limit"] == LIMIT_MAX:
         return {"start_author": last["author"], "start_permlink": last["permlink"]}
     return None
 
@@ -197,12 +199,12 @@ def compare_lists(path: tuple[str | int, ...], theirs: list[Any], ours: list[Any
         return
     named = [name_all(entries) for entries in (theirs, ours)]
     their, our = named
-    for name in their:
+    for place, name in enumerate(their):
         if name not in our:
-            yield (*path, "entry"), their[name], MISSING, inside
-    for name in our:
+            yield (*path, "entry"), their[name], MISSING, {"after": len(their) - place}
+    for place, name in enumerate(our):
         if name not in their:
-            yield (*path, "entry"), MISSING, our[name], inside
+            yield (*path, "entry"), MISSING, our[name], {"after": len(our) - place}
     common = [[name for name in entries if name in their and name in our] for entries in named]
     if common[0] != common[1]:
         yield (*path, "order"), [their[name] for name in common[0]], [our[name] for name in common[1]], inside

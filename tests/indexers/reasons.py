@@ -120,11 +120,12 @@ def is_first_sync(found: Difference) -> bool:
 
 
 def is_refresh(found: Difference) -> bool:
-    """Some data of replies and mentions differs: the time, the score of a mention, and mentions that were edited away before hivemind read
-    the post.
+    """Some data of replies and mentions differs: the time, the score of a mention, and which of them are notified. That depends on the
+    text, and on the accounts that the receiver ignores, which can have changed when hivemind reads the post.
     """
     if found.last == "entry" and "msg" in found.entry:
-        return bool(found.entry["type"] == "mention" and found.entry["date"] <= found.times.sync)
+        is_before = found.entry["type"] in ("reply", "reply_comment") and found.entry["date"] <= found.times.sync
+        return bool(is_before or found.entry["type"] == "mention")
     if found.last == "score":  # which depends on the number of mentions in the text
         return bool(found.inside.get("type") == "mention")
     return found.last == "date" and found.inside.get("type") in ("reply", "reply_comment", "mention")
@@ -198,12 +199,15 @@ def is_rewritten(found: Difference) -> bool:
 
 def is_unordered(found: Difference) -> bool:
     """hivemind doesn't order a list, or doesn't order its equal values."""
+    is_feed = found.method == "bridge.get_account_posts" and found.params["sort"] in ("blog", "feed")
+    if is_feed and found.last == "entry":  # the last ones of a page
+        return bool(found.inside["after"] <= 10)
     if found.last != "order":
         return False
-    if found.field.endswith("reblogged_by.order"):
+    if found.field.endswith(("reblogged_by.order", "admins.order")):
         return True
-    if found.method == "bridge.get_account_posts":
-        return found.params["sort"] in ("blog", "feed")
+    if is_feed:
+        return True
     if found.method == "bridge.list_communities":
         return bool(found.params["sort"] == "subs")
     return (
