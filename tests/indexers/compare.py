@@ -228,7 +228,7 @@ def name_of(entry: Any, place: int) -> Any:
     if isinstance(entry, dict):
         if "msg" in entry:  # without the amount of a vote, and the time of a refresh
             time = "" if entry["type"] in REFRESHED else entry["date"]
-            return entry["type"], entry["msg"].partition(" ($")[0], entry["url"], time
+            return entry["type"], entry["msg"].partition(" ($")[0].partition(" {")[0], entry["url"], time
         for names in (("author", "permlink"), ("follower", "following"), ("voter",), ("name",), ("account",)):
             if all(name in entry for name in names):
                 return tuple(entry[name] for name in names)

@@ -145,6 +145,14 @@ def is_notification_order(found: Difference) -> bool:
     return bool(found.last == "order" and "msg" in found.hivemind[0])
 
 
+def is_escape(found: Difference) -> bool:
+    """hivemind escapes slashes and characters beyond ASCII in the JSON of properties."""
+    if found.inside.get("type") != "set_props" or found.last != "msg":
+        return False
+    theirs, ours = [json.loads(text.partition(" set properties ")[2]) for text in (found.hivemind, found.coind)]
+    return bool(theirs == ours)
+
+
 # ------------------------------------------------------------------ communities
 
 
@@ -330,6 +338,7 @@ REASONS: tuple[Reason, ...] = (
     Reason("first sync", is_first_sync),
     Reason("amounts of votes", is_vote_amount),
     Reason("replies and mentions", is_refresh),
+    Reason("escapes", is_escape),
     Reason("order of notifications", is_notification_order),
     Reason("form of dates", is_date_form),
     Reason("context", is_context),
