@@ -39,13 +39,16 @@ def paths(place: Path) -> dict[str, object]:
 
 
 def unpack(source: Source, to: Path, git_directory: Path | None) -> None:
-    """Fetch a source and unpack it into an empty folder."""
+    """Fetch a source and unpack it into an empty folder. Raises SetupError if it can't be fetched."""
     with tempfile.TemporaryDirectory() as folder:
         if source.git:
             if git_directory is None:
                 git_directory = Path(folder) / "repository"
                 succeed(["git", "init", "--quiet", "--bare", str(git_directory)])
-                succeed(["git", "-C", str(git_directory), "fetch", "--quiet", "--depth", "1", source.git, source.commit])
+                try:
+                    succeed(["git", "-C", str(git_directory), "fetch", "--quiet", "--depth", "1", source.git, source.commit])
+                except SetupError as error:
+                    raise SetupError(f"{error}\nWithout access to that address, name a copy of the repository: --source NAME=DIR") from None
             archive = Path(folder) / "source.tar"
             succeed(["git", "-C", str(git_directory), "archive", "--prefix=source/", f"--output={archive}", source.commit])
         else:
