@@ -37,6 +37,8 @@ class Town:
     def __init__(self, remote: Remote) -> None:
         self._remote, self._spec = remote, remote.spec
         self.communities = {name: f"{self._spec.community_prefix}{each['number']}" for name, each in SAMPLE["communities"].items()}
+        self._known = {entry["name"] for entry in remote.call("dev_api.list_keys")}
+        self._created = [name for name in (*SAMPLE["people"], *self.communities.values()) if name not in self._known]
         self._keys: list[str] = []  # private keys of the created accounts, by which the node signs
         config = remote.call("condenser_api.get_config")
         self._window = int(config[self._spec.spell("COIN_CASHOUT_WINDOW_SECONDS")])
@@ -61,24 +63,27 @@ class Town:
             self._take_step(step)
             self._remote.call("dev_api.advance_time", {"seconds": self._window // STEPS_PER_WINDOW})
 
+    def require_absent(self) -> None:
+        """Raise NodeError if the chain has the sample, a part of it, or other accounts with the names that the sample creates."""
+        for account in self._remote.call("condenser_api.get_accounts", [self._created]):
+            raise NodeError(
+                f"the chain of {self._remote.url} has the sample already, or a part of it: the account {account['name']} exists. "
+                "bin/coind dev reset makes a new chain."
+            )
+
     def _make_accounts(self) -> None:
         """Create and fund the missing accounts, with keys that are derived from their names, and set all profiles."""
-        known = {entry["name"] for entry in self._remote.call("dev_api.list_keys")}
-        names = [*SAMPLE["people"], *self.communities.values()]
-        present = {account["name"] for account in self._remote.call("condenser_api.get_accounts", [names])}
-        bank = self._richest(sorted(known))
-        for name in names:
-            if name not in known:
-                secrets = {role: derive_secret(name, role, default_password(self._spec)) for role in ROLES}
-                self._keys += [wif_from_secret(secrets[role]) for role in ("active", "posting")]
-                if name not in present:
-                    keys = [public_key_text(public_key(secrets[role]), self._spec.key_prefix) for role in ROLES]
-                    self._send(
-                        ["account_create", "$fee", bank, name, *keys],
-                        ["transfer", bank, name, f"{COIN} $COIN"],
-                        ["transfer", bank, name, f"{SBD} $SBD"],
-                        ["transfer_to_vesting", bank, name, f"{POWER} $COIN"],
-                    )
+        bank = self._richest(sorted(self._known))
+        for name in self._created:
+            secrets = {role: derive_secret(name, role, default_password(self._spec)) for role in ROLES}
+            self._keys += [wif_from_secret(secrets[role]) for role in ("active", "posting")]
+            keys = [public_key_text(public_key(secrets[role]), self._spec.key_prefix) for role in ROLES]
+            self._send(
+                ["account_create", "$fee", bank, name, *keys],
+                ["transfer", bank, name, f"{COIN} $COIN"],
+                ["transfer", bank, name, f"{SBD} $SBD"],
+                ["transfer_to_vesting", bank, name, f"{POWER} $COIN"],
+            )
         self._mine()
         self._names["share"] = self._share()
         for name, profile in SAMPLE["people"].items():
@@ -194,14 +199,12 @@ class Town:
 
 
 def write_sample(remote: Remote) -> dict[str, Any]:
-    """Write the sample to the node's chain, and return its size and the new head. Raises NodeError if the chain has it already."""
-    last = SAMPLE["steps"][-1]
-    if remote.call("condenser_api.get_content", [last["by"], last["permlink"]])["author"]:
-        raise NodeError(f"the chain of {remote.url} has the sample already. bin/coind dev reset makes a new chain.")
+    """Write the sample to the node's chain, and return its size and the new head. Raises NodeError if the chain has a part of it."""
+    town = Town(remote)
+    town.require_absent()
     mode = remote.call("dev_api.get_info")["block_mode"]
     remote.call("dev_api.set_block_mode", {"mode": "manual"})
     try:
-        town = Town(remote)
         town.write()
     finally:
         remote.call("dev_api.set_block_mode", {"mode": mode})

@@ -93,3 +93,23 @@ def test_a_second_run_changes_nothing(dev: LocalChain) -> None:
     with pytest.raises(NodeError, match="has the sample already"):
         write_sample(LocalRemote(dev))
     assert (dev.digest(), dev.info()["block_mode"]) == (before, "instant")
+
+
+@pytest.mark.parametrize("calls", [20, 400])
+def test_a_run_after_an_interrupted_one_changes_nothing(calls: int) -> None:
+    local = LocalChain("dev", blocks="instant")
+    remote = LocalRemote(local)
+    whole, left = remote.call, iter(range(calls))
+
+    def call(method: str, params: Any = (), **_: Any) -> Any:
+        if next(left, None) is None and method != "dev_api.set_block_mode":
+            raise KeyboardInterrupt
+        return whole(method, params)
+
+    remote.call = call
+    with pytest.raises(KeyboardInterrupt):
+        write_sample(remote)
+    before = local.digest()
+    with pytest.raises(NodeError, match="or a part of it"):
+        write_sample(LocalRemote(local))
+    assert (local.digest(), local.info()["block_mode"]) == (before, "instant")
