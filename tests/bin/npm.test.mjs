@@ -100,6 +100,7 @@ describe('nodes', TIMEOUT, () => {
   test('a stopped node is gone, and a call says so', async () => {
     const node = await new Node({chain: 'dev-tests', options: ['--accounts', '1']}).start()
     assert.deepStrictEqual([(await node.info()).chain, Object.keys(node.accounts).length], ['dev-tests', 2])
+    await assert.rejects(node.start(), /already started/)
     await node.stop()
     await assert.rejects(node.info(), /doesn't answer/)
     await node.stop()

@@ -35,6 +35,7 @@ class Node extends Chain {
 
   // Start the node on a free port and wait until it answers. Return the node.
   async start() {
+    if (this._process !== null) throw new Error('the node is already started')
     this._folder = mkdtempSync(path.join(tmpdir(), 'coind-'))
     this.log = path.join(this._folder, 'log')
     const [command, findAddress] = this._image ? this._inContainer() : this._installed()
