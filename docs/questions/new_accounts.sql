@@ -1,6 +1,6 @@
 -- Account creation by creator
 -- The created accounts by creator and method, and the fees paid.
--- Note: claimed accounts cost nothing when they are created. Accounts of miners and of the genesis are missing, because no operation of these kinds created them.
+-- Note: claimed accounts cost nothing when they are created. Accounts of miners and of the genesis are missing, because none of the queried operations created them.
 WITH made AS (
     SELECT creator, 'paid' AS way, fee FROM account_create
     UNION ALL SELECT creator, 'delegated', fee FROM account_create_with_delegation
