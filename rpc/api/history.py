@@ -89,7 +89,7 @@ def get_transaction(state: State, chain: Chain, show: RecordEncoder, /, id_: Has
 
 
 def shown_operations(show: RecordEncoder, records: Iterable[OperationRecord]) -> list[Json]:
-    """Encode operations in the method's JSON form."""
+    """Encode operations in the JSON form of the called method. Operations that this form can't represent are omitted."""
     dump = show.by(AppliedOperationRecord)
     return [dump(record) for record in records if is_shown(show, record)]
 

@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 class ShowsRecord(Struct, frozen=True):
-    """Annotation of an undeclared JSON value that is encoded as the record `record`."""
+    """Annotation of a reply's member whose type alone (`Json` or `str`) doesn't describe its JSON. `record` is the record or kind that does."""
 
     record: Any
 

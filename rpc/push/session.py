@@ -76,7 +76,7 @@ class Subscription:
 
 
 class NoticeSource(Protocol):
-    """Interface of the hub for sessions."""
+    """The part of the push hub that sessions use: they register subscriptions, and report their queued notices."""
 
     def add(self, subscription: Subscription) -> None:
         """Register a subscription, so that it gets the notices of its topic."""

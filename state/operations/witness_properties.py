@@ -100,7 +100,7 @@ def take(data: bytes, i: int, size: int) -> bytes:
 
 
 def number(type_: str, kind: Int) -> Packed:
-    """Return the packed form of an integer of fixed size."""
+    """Return how an integer of fixed size is read from bytes. `type_` is the name of its type in error messages."""
     layout = Layout("<" + kind.layout)
 
     def read_number(data: bytes, i: int, _: Codecs) -> tuple[int, int]:

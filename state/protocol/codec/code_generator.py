@@ -95,7 +95,7 @@ class PackCode:
         self.errors: set[str] = set()
 
     def flush(self) -> None:
-        """Emit one call of struct that packs the fields of fixed size collected so far."""
+        """Emit code that packs all collected fields of fixed size with a single call of the module `struct`."""
         if self.layout:
             name = f"fixed{len(self.parts)}"
             self.names[name] = struct.Struct("<" + self.layout).pack
@@ -159,7 +159,7 @@ class UnpackCode:
         self.may_be_past_end = False  # after a text, because a slice that ends early raises no error
 
     def flush(self) -> None:
-        """Emit one call of struct for the fields of fixed size collected so far, then the lines that convert its results.
+        """Emit code that unpacks all collected fields of fixed size with a single call of the module `struct`, and converts the results.
 
         A single byte is read without struct, which would create a tuple.
         """

@@ -42,7 +42,7 @@ async def test_users_are_served_over_each_protocol(readers: int) -> None:
 
 
 async def refused(way: Transport, method: str, trx: Any) -> str:
-    """Broadcast a transaction that is refused, and return the rule of the refusal."""
+    """Broadcast a transaction that the node must refuse, and return the name of the rule that it violates."""
     rule: str = (await call(way, f"condenser_api.{method}", [trx]))["error"]["data"]["explain"]["rule"]
     return rule
 

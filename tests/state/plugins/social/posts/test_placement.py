@@ -99,7 +99,7 @@ def test_changes_of_follows() -> None:
     ],
 )
 def test_refused_follows(case: str, signer: str, payload: dict[str, Any]) -> None:
-    """The chain stores a relation to an unknown account, but no notification is written."""
+    """Invalid follows aren't stored, except a follow of an unknown account. None of them causes a notification."""
     assert case in {entry["case"] for entry in cases("follow_rejections")}
     world = small_world()
     world.act(signer, ["follow", payload], "follow")
