@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 class ShowsRecord(Struct, frozen=True):
-    """Annotation of a reply's member whose type alone (`Json` or `str`) doesn't describe its JSON. `record` is the record or kind that does."""
+    """Annotation of a reply's member whose type (`Json` or `str`) doesn't describe its JSON. `record` is the record or kind that does."""
 
     record: Any
 

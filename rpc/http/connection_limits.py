@@ -159,8 +159,8 @@ class ConnectionLimiter:
         of_address[kind] += amount
 
     def _exceeded_limit(self, usage: ClientUsage, kind: ClientResource, amount: int) -> str | None:
-        """Return None if the client of `usage` can get `amount` more of a resource within the limits. Otherwise, return the address of which a
-        connection must be evicted first.
+        """Return None if the client of `usage` can get `amount` more of a resource within the limits. Otherwise, return the address of
+        which a connection must be evicted first.
         """
         of_address = self._used_by.get(usage.address)
         if of_address is not None and of_address[kind] + amount > self._address_limits[kind]:
