@@ -40,7 +40,7 @@ def get_account_history(
 ) -> list[Any]:
     """Return up to `limit` operations that affect an account, ending with operation number `start`, each with its number, oldest first.
 
-    A `start` of -1 means the newest operation. Any other `start` must be at least `limit`.
+    The first operation has the number 1. A `start` of -1 means the newest operation. Any other `start` must be at least `limit`.
     """
     require(start & START_MAX >= limit, "start must be greater than limit", condition="args.start >= args.limit")
     dump = show.by(AppliedOperationRecord)

@@ -31,6 +31,7 @@ SUITES = {
     "mocha, with steem-js": ["mocha", "steem.test.js"],
     "mocha in parallel": ["mocha", "--parallel", "steem.test.js"],
 }
+OWN = ("tsconfig.json", "types.ts", "containers.test.mjs", "package.test.mjs")
 
 
 def main() -> int:
@@ -56,10 +57,11 @@ def results() -> Iterator[str]:
         for step in read_page(ROOT / "docs" / "test-suites.md"):
             if isinstance(step, Block) and step.name.endswith((".ts", ".js", ".mjs")):
                 (project / step.name).write_text(step.text)
-        for path in (HERE / "tsconfig.json", HERE / "types.ts", HERE / "containers.test.mjs"):
-            shutil.copy(path, project)
+        for file in OWN:
+            shutil.copy(HERE / file, project)
         for suite, command in SUITES.items():
             yield ran(suite, [str(HERE / "node_modules" / ".bin" / command[0]), *command[1:]], project)
+        yield ran("errors and arguments", ["node", "--test", "package.test.mjs"], project)
         if has_image():
             yield ran("containers", ["node", "--test", "containers.test.mjs", "service.test.mjs"], project)
         else:

@@ -14,6 +14,7 @@ export async function use(): Promise<void> {
   const refusal: Refused = await node.refused(() => node.broadcast(['vote', {weight: head.head_block_number}], [alice.posting.private]))
   const {block_num: block} = await node.broadcast([['vote', {}], ['vote', {}]])
   await node.call<{balance: string}[]>('condenser_api.get_accounts', [[refusal.rule]])
+  await node.setNextBlockTime(new Date())
   const container = await new CoindContainer('coind', {chain: 'dev-tests'}).withNetworkAliases('coind').start()
   const address: [string, string] = [container.getId(), container.chain.url]
   // @ts-expect-error: a block number is null while the transaction is pending

@@ -37,6 +37,7 @@ class Chain {
   // Expect that `work` is refused, by this rule if one is given, and return the refusal. Any client can send the transaction: if a
   // library throws its own error, that counts if the node has refused a transaction meanwhile.
   async refused(work, rule = '') {
+    if (typeof work !== 'function') throw new TypeError('refused expects a function, for example () => chain.broadcast(...)')
     const before = await this.call('dev_api.list_refused', {limit: REFUSED_MAX})
     const expected = rule && ` by ${rule}`
     let error = await Promise.resolve().then(work).then(() => null, thrown => thrown)
@@ -63,7 +64,9 @@ class Chain {
   async mine(count = 1) { return this.call('dev_api.mine', {count}) }
   async advance(seconds, leap = '') { return this.call('dev_api.advance_time', {seconds, leap}) }
   async setBlockMode(mode) { await this.call('dev_api.set_block_mode', {mode}) }
-  async setNextBlockTime(time) { return this.call('dev_api.set_next_block_time', {time}) }
+  async setNextBlockTime(time) {
+    return this.call('dev_api.set_next_block_time', {time: time instanceof Date ? time.toISOString().slice(0, 19) : time})
+  }
   async info() { return this.call('dev_api.get_info') }
   async digest() { return (await this.call('dev_api.get_state_digest')).digest }
 

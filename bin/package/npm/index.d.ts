@@ -83,8 +83,8 @@ export declare class Chain {
   advance(seconds: number, leap?: string): Promise<Head>
   /** Set the block mode: `instant`, `manual`, `interval`, `interval:SECONDS` or `mixed:SECONDS`. */
   setBlockMode(mode: string): Promise<void>
-  /** Set the time of the next block, for example `2027-01-01T00:00:00`. */
-  setNextBlockTime(time: string): Promise<{next_block_time: string}>
+  /** Set the time of the next block: a Date, or a string in UTC without a time zone, for example `2027-01-01T00:00:00`. */
+  setNextBlockTime(time: string | Date): Promise<{next_block_time: string}>
   /** Return the head, the time and the settings of the chain. */
   info(): Promise<Info>
   /** Return the digest of the state. Equal states have equal digests. */

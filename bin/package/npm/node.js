@@ -13,6 +13,8 @@ const START_SECONDS_MAX = 120 // the first start in a checkout includes the setu
 const STOP_SECONDS_MAX = 15
 const POLL_MILLISECONDS = 5
 const LOG_LINES_SHOWN = 20
+const NOT_FOUND = 127 // the shell's status for a program that it doesn't find
+const ADVICE = 'Install coind, or name its command in the variable COIND or in the option `command`.'
 
 // Runs the node, and ends it when stdin is closed. That happens even if the test process is killed.
 const KEEPER = `exec 3<&0
@@ -55,10 +57,11 @@ class Node extends Chain {
       }
       await sleep(POLL_MILLISECONDS)
     }
+    const isMissing = !this._image && this._process.exitCode === NOT_FOUND
     const what = this._isRunning ? `isn't ready after ${START_SECONDS_MAX} s` : `ended with status ${this._process.exitCode} before it was ready`
     const lines = readFileSync(this.log, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SHOWN)
     await this.stop()
-    throw new Error(`coind ${what}: ${command.join(' ')}\n${lines.map(line => `  ${line}`).join('\n')}`)
+    throw new Error(`coind ${what}: ${command.join(' ')}\n${lines.map(line => `  ${line}`).join('\n')}${isMissing ? `\n${ADVICE}` : ''}`)
   }
 
   // End the node.

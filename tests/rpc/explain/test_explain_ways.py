@@ -1,11 +1,12 @@
 """Broadcasts each refused transaction of the tables in `ways_*`, and checks the rule and the cause in its explanation."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
-from tests.conftest import CASES, case_names, read_json_lines
+from tests.conftest import CASES, ROOT, case_names, read_json_lines
 from tests.helpers.golden import same_as_golden
 from tests.rpc.explain.ways_by_rules import BY_RULES
 from tests.rpc.explain.ways_to_sign import SIGNING
@@ -42,6 +43,14 @@ def test_the_true_cause_is_named(way: Way, errors: Errors) -> None:
     assert explain["why"].endswith(".")
     assert explain["what_to_do"].endswith(".")
     assert len(json.dumps(explain)) < EXPLANATION_BYTES_MAX
+
+
+def test_rules_in_the_docs_exist() -> None:
+    page = (ROOT / "docs" / "test-suites.md").read_text("utf-8")
+    table = page.partition("| rule | the transaction was refused because |\n")[2].partition("\n\n")[0]
+    rules = {rule for line in table.splitlines() for rule in re.findall("`([a-z_]+)`", line.split("|")[1])}
+    assert rules
+    assert rules - {way.rule for way in WAYS} == set()
 
 
 def test_every_recorded_kind_of_refusal_has_an_example(errors: Errors) -> None:
