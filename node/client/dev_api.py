@@ -22,12 +22,14 @@ class CallRefused(RefusedCall):
     """
 
     def text(self) -> str:
-        """Return the error message. For a refused transaction it includes the explanation, for another call the method and suggestions."""
+        """Return the error message. For a refused transaction it includes the explanation, for another call the method, and the
+        parameter that can't be read or similar methods.
+        """
         # Only refused transactions have an explanation. For other calls the method is the most useful detail.
         guess = f"; is it {' or '.join(self.closest)}?" if self.closest else ""
-        called = f"  method: {self.method}{guess}" if self.method and not self.explain else ""
-        lines = [("rule", self.rule), ("why", self.why), ("what to do", self.what_to_do)]
-        return "\n".join(filter(None, [self.message, called, *(text and f"  {name}: {text}" for name, text in lines)]))
+        called = [] if self.explain else [("method", self.method and self.method + guess), ("parameter", self.parameter)]
+        lines = [*called, ("rule", self.rule), ("why", self.why), ("what to do", self.what_to_do)]
+        return "\n".join([self.message, *(f"  {name}: {text}" for name, text in lines if text)])
 
 
 @dataclass(frozen=True)

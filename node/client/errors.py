@@ -55,6 +55,12 @@ class RefusedCall(NodeError):
         return hint if isinstance(hint, str) else ""
 
     @property
+    def parameter(self) -> str:
+        """The parameter that the node can't read; "" if it can read all of them."""
+        parameter = self._details.get("parameter")
+        return parameter if isinstance(parameter, str) else ""
+
+    @property
     def closest(self) -> list[str]:
         """The node's suggestions for an unknown method."""
         found = self._details.get("closest")

@@ -18,6 +18,10 @@ test('refused expects a function', async () => {
   await assert.rejects(chain.refused(Promise.resolve()), TypeError)
 })
 
+test('a parameter that cannot be read is named', async () => {
+  await assert.rejects(chain.advance('7d'), /method: dev_api.advance_time\n  parameter: seconds/)
+})
+
 test('the time of the next block as a Date', async () => {
   await chain.setNextBlockTime(new Date('2036-01-01T12:00:00.000Z'))
   assert.strictEqual((await chain.mine()).head_block_time, '2036-01-01T12:00:00')

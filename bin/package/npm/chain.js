@@ -11,7 +11,8 @@ class Refused extends Error {
   constructor(method, {code, message, data}) {
     const explain = {rule: '', why: '', what_to_do: '', values: {}, ...data?.explain}
     const guess = data?.closest?.length ? `; is it ${data.closest.join(' or ')}?` : ''
-    const lines = {method: data?.explain ? '' : method + guess, rule: explain.rule, why: explain.why, 'what to do': explain.what_to_do}
+    const called = data?.explain ? {} : {method: method + guess, parameter: data?.parameter}
+    const lines = {...called, rule: explain.rule, why: explain.why, 'what to do': explain.what_to_do}
     super([message, ...Object.entries(lines).filter(([, text]) => text).map(([name, text]) => `  ${name}: ${text}`)].join('\n'))
     Object.assign(this, {name: 'Refused', code, data}, explain)
   }

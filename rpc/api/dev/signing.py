@@ -96,7 +96,7 @@ def read_operations(values: list[Any], wire: Wire) -> tuple[Operation, ...]:
         try:
             read.append(wire.codecs.parser(OPERATION, is_legacy)(value))
         except ChainError as error:
-            raise BadArgument(error, f"operations[{index}]", ({"operations": values}, is_legacy)) from None
+            raise BadArgument(error, f"operations[{index}]", ({"operations": values}, not isinstance(value, dict))) from None
     return tuple(read)
 
 

@@ -124,6 +124,19 @@ def test_a_refusal_is_that_of_a_node(chain: LocalChain) -> None:
         chain.call("condenser_api.get_acounts", [["alice"]])
 
 
+def test_the_text_of_a_refused_call_names_the_parameter(chain: LocalChain) -> None:
+    with pytest.raises(CallRefused, match=r"method: dev_api\.advance_time\n  parameter: seconds$"):
+        chain.call("dev_api.advance_time", {"seconds": "7d"})
+
+
+def test_an_operation_without_its_fields_is_explained_in_the_form_of_lists(chain: LocalChain) -> None:
+    with pytest.raises(CallRefused) as refused:
+        chain.broadcast(TRANSFER, "transfer")
+    assert refused.value.rule == "wrong_form_of_operation"
+    assert (refused.value.values["field"], refused.value.values["given"]) == ("operations[1]", "transfer")
+    assert '["transfer"' in refused.value.what_to_do
+
+
 def test_the_text_of_a_refusal_has_its_explanation() -> None:
     explain = {"rule": "some_rule", "why": "It is so.", "what_to_do": "Do this.", "values": {}}
     error = CallRefused("a.b", {"code": -32000, "message": "No", "data": {"explain": explain}})
