@@ -109,6 +109,9 @@ class ChainCursor:
             name, reason = chain.state.spec.name, error.message(chain.state.spec.spell)
             if number == 1 and self.source.is_pipe:  # the chain of other sources is compared before (`detect_chain`)
                 reason += f"; the blocks may be of another chain than {name}: name theirs with --chain"
+            elif chain.state.witnesses.by_name.get(block.witness) is None:
+                # A data folder has the number of --witnesses, blocks alone don't.
+                reason += f"; {name} has no witness {block.witness}: give a spec with all witnesses by --chain (genesis.witnesses)"
             raise BlockRefused(number, reason) from error
         except Exception as error:
             error.add_note(f"while block {number} was applied")

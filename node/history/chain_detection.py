@@ -20,7 +20,7 @@ from node.specs.builder import load_spec, spec_names, with_accounts, with_witnes
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import LOG_NAME
 from node.storage.datafolder import ChainMark, FolderMark, as_marked, mark_of, read_chain
-from node.storage.spec_copy import read_copy
+from node.storage.spec_copy import PARSE_ERRORS, read_copy
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.operations.accounts import AccountCreate
@@ -82,7 +82,7 @@ def recorded_variant(spec: ChainSpec, mark: ChainMark, copy: bytes) -> ChainSpec
     """
     found = as_marked(spec, mark)
     if mark_of(found).genesis != mark.genesis:
-        with suppress(NodeError, msgspec.MsgspecError, UnicodeDecodeError):
+        with suppress(NodeError, *PARSE_ERRORS):
             genesis = msgspec.json.decode(copy, type=_SpecCopy).genesis
             counted = _with_account_count(with_witnesses(spec, 1 + len(genesis.witnesses)), len(genesis.accounts))
             other = as_marked(counted, mark)

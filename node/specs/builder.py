@@ -36,6 +36,7 @@ SIZE_MAX = 1 << 24
 DEPTH_MAX = 16  # of nested tables; no key is deeper than three
 NAMES_SHOWN_MAX = 20  # in an error
 ACCOUNTS_MAX = 1000  # made by an option; each has four keys to compute
+LISTED_ACCOUNTS_MAX = 100_000  # in a file; their keys take nine seconds
 LAST_TO_TAKE = 23  # the last hardfork that takes accounts away
 TREASURY_SINCE = 21
 ACCOUNTS_IN_BLOCKS_SINCE = 20  # the hardfork since which the creation fee is exact, and is burned
@@ -293,6 +294,8 @@ def constant(key: str, value: Any) -> Any:
 def build_genesis(table: SpecTable, secrets: list[bytes], least_fee: int) -> Genesis:
     """Build the state before block 1. Raises Fault."""
     given = table.genesis
+    if sum(len(each.names) for each in given.accounts) > LISTED_ACCOUNTS_MAX:
+        raise Fault("genesis.accounts", f"expected at most {LISTED_ACCOUNTS_MAX:,} accounts")
     if given.witness_key is None and not secrets:
         raise Fault("witness_keys", "expected a private key, since genesis.witness_key is not given either")
     witness_key = keys.public_key(secrets[0]) if given.witness_key is None else public_key(given.witness_key, table, "genesis.witness_key")

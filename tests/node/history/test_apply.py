@@ -10,12 +10,14 @@ import pytest
 import trio
 
 from node.app.context import NodeContext
+from node.app.local_chain import LocalChain
 from node.app.settings import Settings
 from node.history.apply import BlockPoint, BlockRefused, ChainCursor, keep_last_block_only, replay
 from node.history.sources import Pipe
 from node.replay.run import Replay, replay_file
 from node.runtime.errors import FileError, NodeError
 from node.runtime.progress import Progress
+from node.specs.builder import load_spec
 from node.specs.plugins import chosen_plugins
 from node.storage.blockfile import BlockFile
 from state.chain.chain import Chain
@@ -30,7 +32,7 @@ from state.protocol.transaction import frame
 from tests.conftest import CASES, MAINNET, read_json
 from tests.helpers.chains import genesis_spec
 from tests.helpers.golden import fails, same_as_golden
-from tests.helpers.nodes import case_log, case_wire, dev_chain, empty_blocks, json_lines, make_block, transfer
+from tests.helpers.nodes import block_at, case_log, case_wire, dev_chain, empty_blocks, json_lines, make_block, transfer
 
 HEAD_100 = "00000064"
 
@@ -50,6 +52,16 @@ async def test_a_recorded_log_is_applied(case: str, skip: int) -> None:
     recorded = read_json(CASES / case / "case.json")
     props = chain.state.props
     assert (props.head_block_number, props.head_block_id.hex()) == (recorded["head_block_number"], recorded["head_block_id"])
+
+
+async def test_a_witness_that_the_spec_lacks_is_named(tmp_path: Path) -> None:
+    chain = LocalChain(witnesses=3)
+    chain.mine(10)
+    path = tmp_path / "blocks"
+    path.write_bytes(json_lines(chain.chain.state.wire, [block_at(chain.chain, number) for number in range(1, 36)]))
+    cursor = ChainCursor(Chain(new_state(load_spec("dev"))), BlockFile(path, chain.chain.state.wire))
+    with fails(BlockRefused):
+        await replay(cursor)
 
 
 async def test_a_replay_can_end_within_a_block() -> None:

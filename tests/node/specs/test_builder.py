@@ -312,6 +312,7 @@ WRONG = [
     (f"{ACCOUNTS}names = ['bob']\nvesting = '1.001'", "genesis.accounts[0].vesting"),
     (f"{ACCOUNTS}names = ['bob']\ncoin = '999999999999.999'", "genesis.accounts"),
     ("[[genesis.accounts]]\nnames = ['bob']", "genesis.accounts[0].owner"),
+    (f"{ACCOUNTS}names = {['bob'] * 100_001}", "genesis.accounts"),
     (f"{ACCOUNTS}names = ['bob']\nage = 1", "genesis.accounts[0].age"),
 ]
 
