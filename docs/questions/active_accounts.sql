@@ -1,6 +1,6 @@
 -- Active accounts
 -- The number of accounts that voted, posted, transferred or traded on each day.
--- Note: one person can have several accounts. The query doesn't count custom_json operations, which games and bots use.
+-- Note: one person can have several accounts. The query doesn't count `custom_json` operations, which games and bots use.
 WITH acts AS (
     SELECT time, voter AS account FROM vote
     UNION ALL SELECT time, author FROM comment

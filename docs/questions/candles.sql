@@ -1,6 +1,6 @@
 -- Hourly prices
 -- First, highest, lowest and last price of each hour, and the traded volume in COIN.
--- Note: prices are in SBD per COIN. The table market_buckets contains the candles of the plugin market_history.
+-- Note: prices are in SBD per COIN. The table `market_buckets` contains the candles of the plugin `market_history`.
 WITH trades AS (
     SELECT date_trunc('hour', time) AS hour,
            row_number() OVER (ORDER BY block, trx, op, virtual_op) AS place,

@@ -1,6 +1,6 @@
 -- Curation by the age of the vote
 -- Curation rewards by the time between post and vote.
--- Note: the age of a vote is that of its last change. Votes in the first minutes earn less: see reverse_auction_seconds in global_properties.
+-- Note: the age of a vote is that of its last change. Votes in the first minutes earn less: see `reverse_auction_seconds` in `global_properties`.
 WITH posts AS (
     SELECT author, permlink, min(time) AS created FROM comment GROUP BY author, permlink
 ), votes AS (

@@ -1,6 +1,6 @@
 -- Most followed accounts
--- The most followed accounts, from the custom_json operations of the social index.
--- Note: if an account follows or unfollows another one repeatedly, the last operation counts. The query only reads operations of the usual form ["follow", {...}] with one account.
+-- The most followed accounts, from the `custom_json` operations of the social index.
+-- Note: if an account follows or unfollows another one repeatedly, the last operation counts. The query only reads operations of the usual form `["follow", {...}]` with one account.
 WITH said AS (
     SELECT json_text(json, '$[1].follower') AS follower, json_text(json, '$[1].following') AS following,
            coalesce(json_text(json, '$[1].what[0]'), '') AS what,

@@ -1,6 +1,6 @@
 -- Market depth
 -- The open orders at the end, sorted from the best price: the amount at each price, and the running total.
--- Note: this query needs the table limit_orders. Prices are in SBD per COIN. Amounts of sell orders are in COIN, those of buy orders in SBD.
+-- Note: this query needs the table `limit_orders`. Prices are in SBD per COIN. Amounts of sell orders are in COIN, those of buy orders in SBD.
 WITH orders AS (
     SELECT 'sell COIN' AS side, CAST(sell_price_quote AS DOUBLE) / sell_price_base AS price, for_sale
     FROM limit_orders JOIN chain ON sell_price_base_symbol = chain.coin AND sell_price_quote_symbol = chain.sbd

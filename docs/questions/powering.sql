@@ -1,6 +1,6 @@
 -- Power-ups and power-downs
 -- COIN converted to VESTS, and VESTS withdrawn, on each day.
--- Note: a power-down is paid in 13 weekly parts. The column `withdrawn` contains the payments, and the column `asked` the amounts that withdraw_vesting operations requested.
+-- Note: a power-down is paid in 13 weekly parts. The column `withdrawn` contains the payments, and the column `asked` the amounts that `withdraw_vesting` operations requested.
 WITH moves AS (
     SELECT time, amount AS powered_up, 0 AS asked, 0 AS withdrawn FROM transfer_to_vesting
     UNION ALL SELECT time, 0, vesting_shares, 0 FROM withdraw_vesting

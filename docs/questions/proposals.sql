@@ -1,6 +1,6 @@
 -- Proposals and their payments
 -- The proposals, the number of their supporters at the end, and the payments to their receivers.
--- Note: this query needs the table proposal_votes. A payment names its receiver, not its proposal, so the payments for proposals with the same receiver are added up.
+-- Note: this query needs the table `proposal_votes`. A payment names its receiver, not its proposal, so the payments for proposals with the same receiver are added up.
 WITH made AS (
     SELECT receiver, count(*) AS proposals, sum(daily_pay) AS daily_pay FROM create_proposal GROUP BY receiver
 ), paid AS (

@@ -1,6 +1,6 @@
 -- Reputations
 -- The number of accounts by displayed reputation.
--- Note: this query needs the table follow_reputations. Accounts whose posts got no votes have no reputation, and are shown as 25.
+-- Note: this query needs the table `follow_reputations`. Accounts whose posts got no votes have no reputation, and are shown as 25.
 WITH shown AS (
     SELECT floor(reputation(reputation)) AS score FROM follow_reputations
 )

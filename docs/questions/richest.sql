@@ -1,6 +1,6 @@
 -- The richest accounts over time
 -- The three accounts with the most VESTS after each block for which accounts were exported, the value of these VESTS, and their share of all VESTS.
--- Note: this query needs the tables accounts@N and global_properties@N. Delegated VESTS count for their owner.
+-- Note: this query needs the tables `accounts@N` and `global_properties@N`. Delegated VESTS count for their owner.
 WITH ranked AS (
     SELECT at_block, name, vesting_shares, sum(vesting_shares) OVER (PARTITION BY at_block) AS total,
            row_number() OVER (PARTITION BY at_block ORDER BY vesting_shares DESC, name) AS place

@@ -1,6 +1,6 @@
 -- Witnesses: blocks and misses
 -- The blocks of each witness, its share of all blocks, its rewards, and its missed blocks.
--- Note: this query needs the table witnesses. The export contains only the total of missed blocks at the end, without their times.
+-- Note: this query needs the table `witnesses`. The export contains only the total of missed blocks at the end, without their times.
 WITH produced AS (
     SELECT witness, count(*) AS blocks FROM blocks GROUP BY witness
 ), rewards AS (
