@@ -36,7 +36,9 @@ def default_of(cls: type[Struct], field: FieldInfo) -> str:
     if field.required:
         return "required"
     value = field.default_factory() if field.default_factory is not msgspec.NODEFAULT else field.default
-    return "" if value in (None, [], {}, "") else code(f'"{value}"' if isinstance(value, str) else str(value).lower())
+    if value in (None, [], {}, "") or isinstance(value, Struct):  # nothing, or a table without keys
+        return ""
+    return code(f'"{value}"' if isinstance(value, str) else str(value).lower())
 
 
 def metas(hint: Any) -> list[Meta]:
