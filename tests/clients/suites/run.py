@@ -1,14 +1,14 @@
 """Runs suites, each in its own environment against a fresh node, and compares their results with the expected failures."""
 
+import itertools
 import os
 import shutil
 import signal
 import subprocess
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,15 +16,16 @@ from msgspec import Struct
 
 from node.client.http import Client
 from node.runtime.errors import NodeError
-from state.protocol.keys.keys import derive_secret, public_key, public_key_text, wif_from_secret
+from state.protocol.keys.keys import derive_secret, wif_from_secret
 from tests.clients.suites.declaration import HERE, KINDS, PASSWORD, Suite, fill
 from tests.clients.suites.results import Outcome, outcomes
 from tests.clients.suites.sources import adapt, installed, paths
-from tests.clients.suites.town import HISTORY_SECONDS, town
+from tests.clients.suites.town import HISTORY_SECONDS, keys_of, town, traffic
 from tests.helpers.sessions import SetupError, report, running_node, say
 
 BLOCK_SECONDS = 3
 TRAFFIC_SECONDS = 1
+PING = {"required_auths": ["initminer"], "required_posting_auths": [], "id": "ping", "json": "{}"}
 # The tokens of each account that is created, and those that it powers up.
 FUNDS = "100000.000"
 
@@ -97,7 +98,7 @@ def run(suite: Suite, place: Path, work: Path) -> dict[str, Outcome]:
         adapt(suite, place, values)
         command = [fill(word, values) for word in suite.command]
         if suite.traffic:
-            nodes.enter_context(traffic(str(values["url"])))
+            nodes.enter_context(traffic(str(values["url"]), itertools.repeat(["custom_json", PING]), TRAFFIC_SECONDS))
         environment = os.environ | {name: fill(text, values) for name, text in suite.environment.items()}
         status = logged(command, log, work, environment, suite.seconds_max)
     found = outcomes(suite, log, junit)
@@ -127,17 +128,12 @@ def populate(client: Client, suite: Suite, node: str) -> None:
     existing = {account["name"] for account in client.call("condenser_api.get_accounts", [suite.accounts])}
     keys: list[str] = []
     for name in suite.accounts:
-        secrets = {role: derive_secret(name, role, PASSWORD) for role in ("owner", "active", "posting", "memo")}
-        public = {role: public_key_text(public_key(secret), prefix) for role, secret in secrets.items()}
-        keys += [wif_from_secret(secrets["active"]), wif_from_secret(secrets["posting"])]
+        keys += [wif_from_secret(derive_secret(name, role, PASSWORD)) for role in ("active", "posting")]
         if name in existing:
             continue
-        account: dict[str, object] = {
-            role: {"weight_threshold": 1, "account_auths": [], "key_auths": [[public[role], 1]]} for role in ("owner", "active", "posting")
-        }
-        account |= {"fee": fee, "creator": "initminer", "new_account_name": name, "memo_key": public["memo"], "json_metadata": ""}
+        account = {"fee": fee, "creator": "initminer", "new_account_name": name, "json_metadata": ""}
         operations = [
-            ["account_create", account],
+            ["account_create", account | keys_of(name, prefix)],
             ["transfer", {"from": "initminer", "to": name, "amount": funds, "memo": ""}],
             ["transfer_to_vesting", {"from": "initminer", "to": name, "amount": funds}],
         ]
@@ -145,25 +141,6 @@ def populate(client: Client, suite: Suite, node: str) -> None:
     for content in suite.content:
         if content.node in {node, ""}:
             client.call("dev_api.broadcast_operations", {"operations": content.operations, "keys": keys})
-
-
-@contextmanager
-def traffic(url: str) -> Iterator[None]:
-    """Broadcast a transaction every second for the duration of the context."""
-    ended = threading.Event()
-    ping = {"required_auths": ["initminer"], "required_posting_auths": [], "id": "ping", "json": "{}"}
-
-    def broadcast() -> None:
-        while not ended.wait(TRAFFIC_SECONDS):
-            Client(url).call("dev_api.broadcast_operations", {"operations": [["custom_json", ping]]})
-
-    thread = threading.Thread(target=broadcast, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def logged(command: list[str], log: Path, work: Path, environment: Mapping[str, str], seconds_max: int) -> int:

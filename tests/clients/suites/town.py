@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from node.client.http import Client
-from state.protocol.keys.keys import derive_secret, public_key, public_key_text
+from state.protocol.keys.keys import ROLES, derive_secret, public_key, public_key_text
+from tests.clients.suites.declaration import PASSWORD
 
-PASSWORD = "dev"
 PEOPLE = ["gtg", "steemit", "holger80", "fullnodeupdate", "test", "test1", "test2", "test3", "rewarding"]
 PEOPLE += ["beembot", "beempy", "beem", "beem1", "beem2", "beem4", "beem5"]
 PEOPLE += ["open.mithril", "thecrazygm", "nectarflower", "nectar", "nectar1", "nectar2", "nectar4", "nectar5", "synergy.witness"]
@@ -45,7 +45,7 @@ class Town:
         return self.client.call(method, params)
 
     def send(self, *operations: list[Any]) -> None:
-        """Broadcast each operation in a separate transaction and block."""
+        """Broadcast operations in transactions of at most OPERATIONS_MAX, and make a block for each transaction."""
         for first in range(0, len(operations), OPERATIONS_MAX):
             self.call("dev_api.broadcast_operations", {"operations": operations[first : first + OPERATIONS_MAX]})
             self.call("dev_api.mine", {"count": 1})
@@ -61,9 +61,7 @@ class Town:
 
 @contextmanager
 def town(url: str) -> Iterator[None]:
-    """Create the content, and bring the chain's time to the present. For the duration of the context, broadcast a transfer or a vote
-    regularly.
-    """
+    """Create the content, and bring the chain's time to the present. For the duration of the context, broadcast transfers and votes."""
     new = Town(url)
     new.call("dev_api.impersonate", {"everyone": True})
     create_accounts(new)
@@ -72,11 +70,24 @@ def town(url: str) -> Iterator[None]:
     create_history(new)
     new.call("dev_api.advance_time", {"seconds": int((datetime.now(UTC) - new.time()).total_seconds()) - 600})
     create_market(new)
-    traffic = traffic_of(new)
+    actions = transfers_and_votes(new)
     while new.time() < datetime.now(UTC):
-        new.send(next(traffic))
+        new.send(next(actions))
+    with traffic(url, actions, TRAFFIC_SECONDS):
+        yield
+
+
+@contextmanager
+def traffic(url: str, operations: Iterator[list[Any]], seconds: float) -> Iterator[None]:
+    """Broadcast an operation every `seconds` for the duration of the context."""
     ended = threading.Event()
-    thread = threading.Thread(target=keep_sending, args=(url, traffic, ended))
+
+    def broadcast() -> None:
+        client = Client(url)
+        while not ended.wait(seconds):
+            client.call("dev_api.broadcast_operations", {"operations": [next(operations)]})
+
+    thread = threading.Thread(target=broadcast, daemon=True)
     thread.start()
     try:
         yield
@@ -117,11 +128,9 @@ def create_accounts(new: Town) -> None:
         new.send(["account_update", {"account": name, "posting": posting, "memo_key": keys["memo_key"], "json_metadata": metadata}])
 
 
-def keys_of(name: str) -> dict[str, Any]:
-    """Return the authorities and the memo key that are derived from an account's name and the password."""
-    keys = {
-        role: public_key_text(public_key(derive_secret(name, role, PASSWORD)), "STM") for role in ("owner", "active", "posting", "memo")
-    }
+def keys_of(name: str, prefix: str = "STM") -> dict[str, Any]:
+    """Return the authorities and the memo key that are derived from an account's name and PASSWORD."""
+    keys = {role: public_key_text(public_key(derive_secret(name, role, PASSWORD)), prefix) for role in ROLES}
     memo_key = keys.pop("memo")
     return {role: {"weight_threshold": 1, "account_auths": [], "key_auths": [[key, 1]]} for role, key in keys.items()} | {
         "memo_key": memo_key
@@ -193,16 +202,9 @@ def create_market(new: Town) -> None:
             new.send(["limit_order_create", order])
 
 
-def traffic_of(new: Town) -> Iterator[list[Any]]:
+def transfers_and_votes(new: Town) -> Iterator[list[Any]]:
     """Yield operations in turns: a transfer, and a vote for a post that the voter has not voted for."""
     for author, permlink in POSTS:
         for voter in RESIDENTS:
             yield ["transfer", {"from": "bob", "to": voter, "amount": f"0.001 {new.coin}", "memo": ""}]
             yield ["vote", {"voter": voter, "author": author, "permlink": permlink, "weight": 100}]
-
-
-def keep_sending(url: str, traffic: Iterator[list[Any]], ended: threading.Event) -> None:
-    """Broadcast the operations of `traffic` until an event is set."""
-    client = Client(url)
-    while not ended.wait(TRAFFIC_SECONDS):
-        client.call("dev_api.broadcast_operations", {"operations": [next(traffic)]})
