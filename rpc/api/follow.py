@@ -40,8 +40,8 @@ class FollowType(enum.Enum):
 
 Relation = Annotated[FollowType, EnumTitle("coin::plugins::follow::follow_type")]
 FollowsLimit = Annotated[UInt32, MaxValue(1000)]
-PageNumber = Annotated[UInt32, MaxValue(10_000)]
-PageSize = Annotated[UInt32, MaxValue(100)]
+PageNumber = Annotated[UInt32, MaxValue(10_000, condition="args.page <= 10000")]
+PageSize = Annotated[UInt32, MaxValue(100, condition="args.page_size <= 100")]
 BlogLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 blog entries at a time.")]
 FeedLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 feed entries at a time.")]
 

@@ -1,6 +1,7 @@
 """Renders the pages of docs/api as Markdown from the OpenRPC document. `bin.docs` writes the files."""
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
@@ -94,8 +95,8 @@ def _cause(error: Any) -> str:
         condition = "if the method is not available to this client or on this node"
     elif "args.size()" in message:
         condition = "if the number of arguments is wrong"
-    elif "limit <=" in message:
-        condition = "if `limit` is too large"
+    elif exceeded := re.search(r"(\w+) <= ", message):
+        condition = f"if `{exceeded[1]}` is too large"
     else:
         condition = "if the required plugin is not enabled"
     return f"{condition}: `{message}`"

@@ -55,3 +55,8 @@ def test_pages_of_followers_and_of_followed_accounts() -> None:
     assert [names("get_followers_by_page", "follower", "alice", page, 1, "blog") for page in range(3)] == [["bob"], ["dave"], []]
     assert names("get_followers_by_page", "follower", "alice", 0, 20, "ignore") == ["carol"]
     assert [names("get_following_by_page", "following", "dave", page, 1, "blog") for page in range(3)] == [["alice"], ["bob"], []]
+
+
+@pytest.mark.parametrize(("page", "size", "condition"), [(10_001, 1, "args.page <= 10000"), (0, 101, "args.page_size <= 100")])
+def test_a_refused_page_names_the_argument(page: int, size: int, condition: str) -> None:
+    assert condition in social_site().refused("condenser_api.get_followers_by_page", "alice", page, size)[1]
