@@ -194,7 +194,7 @@ def is_old(found: Difference) -> bool:
 
 
 def is_rewritten(found: Difference) -> bool:
-    """Posts that were deleted and written again keep their ids in hivemind, and have new ones on the chain, so that the order by id differs.
+    """Posts that were deleted and written again keep their ids in hivemind, and have new ones on the chain, so the order by id differs.
     hivemind's lists of a tag can lack them, because a payout that is due replaces the update that would write their tags.
     """
     if found.method == "bridge.get_ranked_posts" and found.last == "entry":
