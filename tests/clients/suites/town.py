@@ -1,4 +1,4 @@
-"""Content that suites for public chains look for: accounts, posts, votes, transfers and orders under the names that they ask for."""
+"""Content that suites for public chains expect to find: accounts, posts, votes, transfers and orders, under the names that they use."""
 
 import json
 import threading

@@ -34,7 +34,7 @@ def call(*words: str | Path) -> Any:
 
 
 def refused(*words: str | Path) -> str:
-    """Run a command line that the command refuses, and return the error message."""
+    """Run `coind` with arguments that it must refuse, and return the error message."""
     with pytest.raises(NodeError) as refused:
         call(*words)
     return sources.name_sources(str(refused.value))

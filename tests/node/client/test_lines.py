@@ -1,4 +1,4 @@
-"""Splitting of lines from chunks of any size."""
+"""Splitting input that arrives in chunks of any size into lines."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -47,7 +47,7 @@ def test_the_size_of_a_bar(fields: dict[str, Any], adjustment: int, most: int) -
 
 
 def test_bar_whose_regeneration_exceeds_64_bits() -> None:
-    """After ten days with VESTS of three quarters of 2^63, the regeneration overflows, so no transaction is charged and the credits don't
+    """For an account with 3/4 of 2^63 VESTS, the regeneration over ten days overflows, so no transaction is charged and the credits don't
     change.
     """
     chain = chain_with_credits(20, 3 * 2**61)

@@ -1,5 +1,5 @@
-"""The plugin follow: the formats of its operations, the numbers of blog and feed entries, and the removal of entries by deletion and by
-age.
+"""The plugin follow: the formats of its operations, the numbers of blog and feed entries, and the removal of entries when their
+post is deleted or when they are too old.
 """
 
 import json
