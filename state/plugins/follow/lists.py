@@ -1,7 +1,7 @@
 """Reads of the plugin `follow`: relations, blogs, feeds and reputations. Source: rpc-api.md §6.4."""
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, takewhile
 
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.follow.rows import BlogAuthor, Follow
@@ -10,6 +10,7 @@ from state.tables import State
 
 REBLOGGERS_MAX = 2000
 GUESTS_MAX = 2000
+ROWS_OF_UNIT = 50  # relations that are read per unit of work
 
 
 def followers(state: State, account: str, start: str, what: int) -> Iterator[Follow]:
@@ -17,11 +18,8 @@ def followers(state: State, account: str, start: str, what: int) -> Iterator[Fol
 
     Only relations with at least one bit of `what` are included. If `what` is 0, all relations are included, even ended ones.
     """
-    for row in FOLLOW.of(state).follows.by_following.starting(account, start):
-        if row.following != account:
-            return
-        if not what or row.what & what:
-            yield row
+    rows = FOLLOW.of(state).follows.by_following.starting(account, start)
+    return _having(state, takewhile(lambda row: row.following == account, rows), what)
 
 
 def followed(state: State, account: str, start: str, what: int) -> Iterator[Follow]:
@@ -29,9 +27,15 @@ def followed(state: State, account: str, start: str, what: int) -> Iterator[Foll
 
     Only relations with at least one bit of `what` are included. If `what` is 0, all relations are included, even ended ones.
     """
-    for row in FOLLOW.of(state).follows.by_follower.starting(account, start):
-        if row.follower != account:
-            return
+    rows = FOLLOW.of(state).follows.by_follower.starting(account, start)
+    return _having(state, takewhile(lambda row: row.follower == account, rows), what)
+
+
+def _having(state: State, rows: Iterator[Follow], what: int) -> Iterator[Follow]:
+    """Yield the relations that have at least one bit of `what`, or all if it is 0. The skipped ones count as work, too."""
+    for number, row in enumerate(rows, 1):
+        if number % ROWS_OF_UNIT == 0:
+            state.work.spend(1, "follow relations")
         if not what or row.what & what:
             yield row
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from state.plugins.follow import lists
 from state.protocol.values.text import time_text
 from tests.helpers.social import follow, post, reblog, social_site
 
@@ -55,6 +56,24 @@ def test_pages_of_followers_and_of_followed_accounts() -> None:
     assert [names("get_followers_by_page", "follower", "alice", page, 1, "blog") for page in range(3)] == [["bob"], ["dave"], []]
     assert names("get_followers_by_page", "follower", "alice", 0, 20, "ignore") == ["carol"]
     assert [names("get_following_by_page", "following", "dave", page, 1, "blog") for page in range(3)] == [["alice"], ["bob"], []]
+
+
+def test_relations_before_a_page_and_of_other_kinds_count_as_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = social_site()
+    for follower in ("bob", "carol", "dave"):
+        follow(api, follower, "alice", "blog")
+
+    def units(method: str, *params: Any) -> int:
+        before = api.state.work.spent
+        api.call(f"condenser_api.{method}", *params)
+        return api.state.work.spent - before
+
+    def both() -> list[int]:
+        return [units("get_followers_by_page", "alice", 2, 1), units("get_followers", "alice", "", "ignore", 1)]
+
+    before = both()
+    monkeypatch.setattr(lists, "ROWS_OF_UNIT", 1)
+    assert both() == [count + 3 for count in before]
 
 
 @pytest.mark.parametrize(("page", "size", "condition"), [(10_001, 1, "args.page <= 10000"), (0, 101, "args.page_size <= 100")])
