@@ -60,6 +60,9 @@ class Difference(Struct, frozen=True):
         return self.method.startswith("bridge.")
 
 
+PAGE_END = 5  # last entries of a page, which can differ if other entries are at other positions
+
+
 class Reason(Struct, frozen=True):
     """A reason for differences: its name, and a function that returns whether it explains a difference."""
 
@@ -78,9 +81,12 @@ def is_pending(found: Difference) -> bool:
     """Payouts of unpaid posts differ, and so do numbers and orders that depend on them."""
     if found.method == "bridge.get_payout_stats":
         return found.field in ("items", "total", "blogs", "items.order")
+    is_by_payout = isinstance(found.params, dict) and found.params.get("sort") in ("payout", "payout_comments", "muted")
     if found.last == "order":
-        is_by_payout = isinstance(found.params, dict) and found.params.get("sort") in ("payout", "payout_comments", "muted")
         return is_by_payout and all(is_falling([post["payout"] for post in posts]) for posts in (found.hivemind, found.coind))
+    if found.method == "bridge.get_ranked_posts" and found.last == "entry":
+        # Other posts follow the one at which the page starts.
+        return is_by_payout and "start_author" in found.params
     if found.last == "sum_pending":
         return bool(abs(found.hivemind - found.coind) <= max(3, found.coind))
     return found.last in ("payout", "pending_payout_value") and not found.inside.get("is_paidout")
@@ -198,7 +204,10 @@ def is_rewritten(found: Difference) -> bool:
     hivemind's lists of a tag can lack them, because a payout that is due replaces the update that would write their tags.
     """
     if found.method == "bridge.get_ranked_posts" and found.last == "entry":
-        return bool(found.params["tag"] and found.hivemind == MISSING and found.coind["title"] == REWRITTEN)
+        is_single_page = "start_author" in found.params
+        if found.coind == MISSING:  # at the end of a page, in the place of one that was written again
+            return bool(is_single_page and found.inside["after"] <= PAGE_END)
+        return bool((found.params["tag"] or is_single_page) and found.coind["title"] == REWRITTEN)
     if found.last != "order" or "permlink" not in found.hivemind[0]:
         return False
     orders = [
