@@ -4,8 +4,8 @@ A transaction creates one account with its balances. Accounts are created in the
 the first blocks continues with the first missing account.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import islice
 
 from state.chain.transactions import canonical_rule
 from state.operations.accounts import AccountCreate
@@ -31,9 +31,10 @@ def funding_transactions(state: State, secret: bytes, when: int) -> tuple[Signed
 
     `secret` is the first witness's key.
     """
-    find = state.accounts.by_name.get
-    missing = (account for account in state.spec.genesis.accounts if find(account.name) is None)
-    return tuple(_signed(state, tuple(_operations(state, account)), secret, when) for account in islice(missing, ACCOUNTS_PER_BLOCK))
+    accounts, find = state.spec.genesis.accounts, state.accounts.by_name.get
+    first = bisect_left(accounts, 1, key=lambda account: find(account.name) is None)
+    missing = accounts[first : first + ACCOUNTS_PER_BLOCK]
+    return tuple(_signed(state, tuple(_operations(state, account)), secret, when) for account in missing)
 
 
 def _operations(state: State, account: GenesisAccount) -> Iterator[Operation]:
