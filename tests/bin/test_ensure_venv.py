@@ -172,7 +172,7 @@ def test_requested_extra_is_installed(checkout: Path, tmp_path: Path, extra: str
 
 
 def test_indirect_dependencies_are_locked() -> None:
-    """pip is told to install only the packages in the lock file, so the file must also list the packages that those packages require."""
+    """pip installs only the packages in the lock file, so the file must also list the packages that those packages require."""
     needed = [(name, Requirement(text)) for name in sorted(set(locked("test")) & installed()) for text in requires(name) or []]
     wanted = [(name, need) for name, need in needed if need.marker is None or need.marker.evaluate({"extra": ""})]
     assert [f"{name} needs {need}" for name, need in wanted if canonicalize_name(need.name) not in locked("test")] == []

@@ -87,7 +87,7 @@ from tests.helpers.number_walks import (
     wrapping,
 )
 
-# Numbers of more than 16 bits that each event increases by one. No chain has so many events.
+# Numbers of more than 16 bits that each event increases by one. No chain reaches that number of events.
 EVENTS = "one for each of 2^31 events and more: longer than any chain lasts"
 ONE_EACH = "as many as there are rows, of which the rules allow few: "
 HALVED = "given, and only ever lowered, down to zero"
