@@ -46,7 +46,7 @@ class Protocol:
     """
 
     def __init__(self, url: str) -> None:
-        self.url, self.status = url, 0
+        self.url, self.status, self.retry_after = url, 0, ""
         parts = parts_of(url)
         assert parts.hostname is not None
         self.is_encrypted = parts.scheme == "https"
@@ -81,6 +81,7 @@ class Protocol:
             event = yield from self._event()
             if isinstance(event, h11.Response):
                 self.status = event.status_code
+                self.retry_after = next((value.decode("latin-1") for name, value in event.headers if name == b"retry-after"), "")
                 return self.status
         raise NoNode(f"{self.url} announces an answer more than {ANNOUNCED_MAX} times, and gives none")
 

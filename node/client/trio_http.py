@@ -66,13 +66,27 @@ class Connection:
         """
         self._last_id += 1
         with trio.fail_after(seconds_max):
-            await self._send("POST", self._protocol.target, encode_call(self._last_id, method, params), forwarded_for)
-            body = await self._run(self._protocol.reply(size_max))
+            body = await self.post(encode_call(self._last_id, method, params), size_max, forwarded_for)
             try:
                 answer = await self._scheduler.run(partial(_decoded, body))
             except (ValueError, RecursionError):
                 answer = None
         return self._protocol.result(method, body, answer)
+
+    async def post(self, body: bytes, size_max: int = REPLY_BYTES_MAX, forwarded_for: str = "") -> bytes:
+        """Send a request and return the body of the reply. `status` and `retry_after` describe it. Raises NoNode or Unreachable."""
+        await self._send("POST", self._protocol.target, body, forwarded_for)
+        return await self._run(self._protocol.reply(size_max))
+
+    @property
+    def status(self) -> int:
+        """The HTTP status of the last reply."""
+        return self._protocol.status
+
+    @property
+    def retry_after(self) -> str:
+        """The header Retry-After of the last reply, or "" if it had none."""
+        return self._protocol.retry_after
 
     async def open_stream(self, target: str) -> int:
         """Request a stream of lines. Return the HTTP status of the reply."""

@@ -75,6 +75,22 @@ def read_json(body: bytes, is_local: bool = True) -> Any:
     return value
 
 
+def read_reply(body: bytes) -> Any:
+    """Decode a reply of another node, with the limits of requests, except that brackets in strings don't count. Raises ChainError."""
+    check_marks(body, MARKS_MAX)
+    try:
+        value = _decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _refusal(body, error) from None
+    except RecursionError:
+        _require_depth(False)
+    _require_depth(not _is_deep(value))
+    refusal = _unreadable_integer(value) if _may_hold_long_number(body) else None
+    if refusal is not None:
+        raise refusal
+    return value
+
+
 def size_max(is_local: bool) -> int:
     """Return the maximum size of a request body, in bytes."""
     return BODY_SIZE_MAX if is_local else REMOTE_SIZE_MAX
