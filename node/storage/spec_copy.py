@@ -40,6 +40,8 @@ def decisive(spec: ChainSpec) -> bytes:
     fields = {key: value for key, value in asdict(spec).items() if key not in FREE}
     # Omitted as in versions without these fields, so that their folders and snapshots still match.
     fields["genesis"] = {key: value for key, value in spec.genesis.decisive_fields().items() if value or key != "witnesses"}
+    if not spec.is_partial:
+        del fields["is_partial"]
     return msgspec.json.encode(fields, order="sorted")
 
 

@@ -16,6 +16,7 @@ from state.effects.arithmetic import share
 from state.effects.balances import adjust_balance_of, adjust_supply, balance_of, interest, median_price, vests_to_coin
 from state.effects.mana import update_manabar
 from state.effects.votes import propagate
+from state.portable import BATCH_SIZE_MAX, import_rows, unpack_batch
 from state.protocol.authority import Authority
 from state.protocol.errors import require
 from state.protocol.keys.keys import NULL_KEY
@@ -24,7 +25,7 @@ from state.protocol.values.integers import INT64_MAX
 from state.tables import State
 from state.tables.accounts import Account
 
-EDIT_SIZE_MAX = 65_536  # bytes of an edit as JSON
+EDIT_SIZE_MAX = BATCH_SIZE_MAX // 3 * 4 + 1024  # bytes of an edit as JSON, in which bytes are base64
 
 Role = Literal["owner", "active", "posting", "memo"]
 
@@ -151,6 +152,15 @@ class SetAuthority(StateEdit, frozen=True, tag="set_authority"):
             listener(state, account.name)
 
 
+class ImportRows(StateEdit, frozen=True, tag="import_rows"):
+    """Add rows of another chain. `packed` is the result of `pack_batch`. Raises ValueError if it is invalid."""
+
+    packed: bytes
+
+    def make(self, state: State) -> None:
+        import_rows(state, unpack_batch(self.packed))
+
+
 def apply_edit(state: State, edit: StateEdit, place: int) -> None:
     """Make an edit on top of the head, on a state without pending transactions. An edit that is refused or fails changes nothing.
 
@@ -168,7 +178,7 @@ def apply_edit(state: State, edit: StateEdit, place: int) -> None:
         raise
 
 
-WRITTEN = SetSigningKey | ScheduleHardfork | SetBalance | SetVests | SetAuthority
+WRITTEN = SetSigningKey | ScheduleHardfork | SetBalance | SetVests | SetAuthority | ImportRows
 _DECODER: msgspec.json.Decoder[StateEdit] = msgspec.json.Decoder(WRITTEN)
 
 

@@ -5,6 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from state.portable import Batch
 from state.store.rows import Copying
 from state.store.serializers import SnapshotPart
 from state.tables import State
@@ -40,6 +41,8 @@ class Plugin(Struct, Generic[Data], frozen=True):
     unsaved: tuple[str, ...] = ()
     on_restored: Callable[[Data], None] = lambda kept: None
     warm_up_reads: Callable[[State, Data], Sequence[Callable[[], object]]] = lambda state, kept: ()
+    import_rows: Callable[[State, Data, Batch], None] = lambda state, kept, batch: None
+    export_rows: Callable[[State, Data], Batch] = lambda state, kept: {}
 
     def sections(self, state: State) -> dict[str, SnapshotPart]:
         """Return the snapshot parts of the plugin's data, by full name."""
@@ -68,6 +71,8 @@ class Plugin(Struct, Generic[Data], frozen=True):
 
         state.keepers.append(keeping)
         state.on_restored.append(lambda: self.on_restored(kept))
+        state.listeners.on_import.append(lambda batch: self.import_rows(state, kept, batch))
+        state.listeners.on_export.append(lambda: self.export_rows(state, kept))
 
     def is_on(self, state: State) -> bool:
         """Whether the plugin is enabled on this state."""

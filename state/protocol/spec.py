@@ -292,6 +292,7 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     plugins: tuple[str, ...] = ()
     community_prefix: str = "coin-"
     remove_threshold: int = 200  # maximum number of proposals and their votes removed per block (-1: no limit)
+    is_partial: bool = False  # whether the chain begins with a part of another chain's state (state/portable)
 
     @property
     def is_test(self) -> bool:

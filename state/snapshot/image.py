@@ -9,12 +9,11 @@ from msgspec import Struct
 
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
-from state.operations.content import Beneficiary, VotableAssetInfo
-from state.operations.smt.types import SmtCappedGenerationPolicy
 from state.plugins.registry import PLUGINS
+from state.portable import SPECIAL
 from state.protocol.errors import ChainError
-from state.protocol.transaction import ExampleOptionalAction, ExampleRequiredAction, SignedBlock
-from state.store.columns import CorruptData, Special
+from state.protocol.transaction import SignedBlock
+from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad
 from state.store.serializers import Install, SnapshotPart, TablePart
 from state.tables import State
@@ -23,14 +22,6 @@ from state.tables import State
 RULES = 4
 
 CONSENSUS = "state"
-# The actual types of fields that are declared as Any because tables can't import operations.
-SPECIAL: dict[str, Special] = {
-    "comments": {"beneficiaries": tuple[Beneficiary, ...], "allowed_vote_assets": tuple[tuple[int, VotableAssetInfo], ...]},
-    "smt_icos": {"capped_generation_policy": SmtCappedGenerationPolicy | None},
-    "required_actions": {"action": ExampleRequiredAction | None},
-    "optional_actions": {"action": ExampleOptionalAction | None},
-}
-
 # Large tables that load in the background. Only operations on content or accounts read them; no block step does.
 DEFERRED = ("account_authorities", "comment_contents", "account_metadata")
 

@@ -1,7 +1,7 @@
 """The state of a chain: all tables, the undo journal, the chain spec and the listeners."""
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -15,9 +15,11 @@ from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, 
 from state.protocol.work import Work
 from state.store import Journal, Table
 from state.store.rows import Copying
-from state.tables import accounts, content, globals, market, payments, proposals, smt, witnesses
+from state.tables import accounts, content, globals, market, partial, payments, proposals, smt, witnesses
 
 ACCEPTED_MAX = 100_000
+PARTIAL_TABLES = ("partial_accounts", "outside_witness_votes", "outside_proposal_votes")
+Batch = dict[str, list[dict[str, Any]]]  # of portable rows
 UNDO_UNITS = 50  # units of work per UNDO_CHUNK records
 BLOCKS_BETWEEN_LOOKS = 1000  # blocks between two checks for unread orders, whose memory is freed
 
@@ -68,6 +70,9 @@ class Listeners:
         # name.
         self.before_edit: list[Callable[[Any, str], None]] = []
         self.after_edit: list[Callable[[Any, str], None]] = []
+        # Functions of plugins that import and export their portable rows (state/portable).
+        self.on_import: list[Callable[[Batch], None]] = []
+        self.on_export: list[Callable[[], Batch]] = []
         self._operations: tuple[list[tuple[Any, type | None]], list[tuple[Any, type | None]]] = ([], [])
         # The same listeners by class, selected once per class.
         self.before_operation, self.after_operation = ByClass(self._operations[False]), ByClass(self._operations[True])
@@ -228,6 +233,9 @@ class State:
         self.smt_emissions = smt.SmtEmissions(journal)
         self.smt_contributions = smt.SmtContributions(journal)
         self.smt_icos = smt.SmtIcos(journal)
+        self.partial_accounts = partial.PartialAccounts(journal)
+        self.outside_witness_votes = partial.OutsideWitnessVotesTable(journal)
+        self.outside_proposal_votes = partial.OutsideProposalVotesTable(journal)
 
     # -------------------------------------------------------------- rows that most rules need
 
@@ -261,15 +269,16 @@ class State:
     def find_single_rows(self) -> None:
         """Set the attributes that refer to single rows. Call it after all rows have been replaced."""
         self.props = next(iter(self.global_properties))
-        self.set_props = partial(self.global_properties.modify, self.props)
+        self.set_props = functools.partial(self.global_properties.modify, self.props)
         self.feed = next(iter(self.feed_histories))
         self.hardforks = next(iter(self.hardfork_properties))
         self.schedule = next(iter(self.witness_schedules))
         self.nai_pool = next(iter(self.nai_pools))
 
     def tables(self) -> Iterator[tuple[str, Table[Any]]]:
-        """Yield the tables with their names, in the order of `__init__`."""
-        return ((name, value) for name, value in vars(self).items() if isinstance(value, Table))
+        """Yield the tables with their names, in the order of `__init__`. Those of partial chains are only yielded on such a chain."""
+        omitted = () if self.spec.is_partial else PARTIAL_TABLES
+        return ((name, value) for name, value in vars(self).items() if isinstance(value, Table) and name not in omitted)
 
     def release_indices(self, number: int) -> None:
         """Free the memory of unread lazy indices. Call this for each block `number` that becomes irreversible; it acts every

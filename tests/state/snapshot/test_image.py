@@ -10,9 +10,10 @@ from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.plugins.follow.feeds import Blogs, Feeds
 from state.plugins.registry import DECLARED
+from state.portable import SPECIAL
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock
-from state.snapshot.image import SPECIAL, parts_of, restore
+from state.snapshot.image import parts_of, restore
 from state.store import Row, Table
 from state.store.columns import CorruptData
 from state.store.serializers import TablePart

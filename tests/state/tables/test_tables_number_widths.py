@@ -25,6 +25,7 @@ from state.plugins.tags import rows as tags_rows
 from state.plugins.tags import view as tags_view
 from state.protocol.values.asset import COIN, SBD, VESTS
 from state.store import Row
+from state.tables import partial
 from state.tables.accounts import Account, DelegationExpiration, VestingDelegation
 from state.tables.content import Comment, CommentVote
 from state.tables.globals import GlobalProperties, RewardFund, WitnessSchedule
@@ -371,10 +372,14 @@ GIVEN: dict[str, str] = {
         average_block_size current_reserve_ratio max_virtual_bandwidth
     """,
 }
-# Rows that the reference doesn't have: the social index, and rows derived from other rows.
-OURS = {market_history.BucketVolume, tags_view.TagEntry, tags_view.TagStats} | {
-    cls for cls in vars(communities_rows).values() if isinstance(cls, type) and issubclass(cls, Row)
-}
+# Rows that the reference doesn't have: the social index, rows derived from other rows, and those of partial chains.
+OURS = {
+    market_history.BucketVolume,
+    tags_view.TagEntry,
+    tags_view.TagStats,
+    partial.OutsideWitnessVotes,
+    partial.OutsideProposalVotes,
+} | {cls for cls in vars(communities_rows).values() if isinstance(cls, type) and issubclass(cls, Row)}
 
 
 def rows(cls: type[Row] = Row) -> Iterable[type[Row]]:
