@@ -13,16 +13,14 @@ from node.history.chain_detection import fitted
 from node.processor.processor import REAPPLY_MILLISECONDS_MAX
 from node.runtime.clock import ChainClock, TimeLimit
 from node.runtime.errors import NodeError, StateError, Status
+from node.snapshots.base import new_chain
 from node.specs.builder import with_accounts, with_witnesses
 from node.storage.datafolder import as_marked, read_chain
 from node.storage.disk import Disk
 from rpc.jsonrpc.scheduler import ReadGate
-from state.chain.chain import Chain
 from state.chain.debug import GENERATED_TIME_MAX
-from state.chain.genesis import new_state
 from state.chain.head_change import HeadChange
 from state.chain.invariants import InvariantBroken, validate_invariants
-from state.plugins.registry import enable
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
 from state.protocol.values.integers import WORD32
@@ -31,7 +29,7 @@ BREACH_ADVICE = "Please report this with the blocks, which --data stores (coind 
 
 
 class NodeContext:
-    """A chain at its genesis with its plugins, and the objects that all parts of the node share.
+    """A chain at its start with its plugins, and the objects that all parts of the node share.
 
     Setting `stop` shuts the node down gracefully. `fail` does the same and stores an error, which is raised after the shutdown. Code inside
     the chain must call `fail` instead of raising: an exception there would look like a refused block to the block's sender.
@@ -45,8 +43,7 @@ class NodeContext:
         require_time(settings)
         self.clock = ChainClock(settings.clock, None if settings.time is None else settings.time * 1000, settings.steady)
         self.time_limit = TimeLimit(REAPPLY_MILLISECONDS_MAX, lambda: int(settings.stopwatch() * 1000))
-        state = new_state(settings.spec, lambda fresh: enable(fresh, settings.plugins))
-        self.chain = Chain(state, self.time_limit.is_over)
+        self.chain = new_chain(settings.spec, settings.base, settings.plugins, settings.disk, self.time_limit.is_over)
         self.devchain = DevChain(
             self.chain,
             self.clock,

@@ -83,7 +83,10 @@ class ReaderNode:
     def __init__(self, channel: Channel, sockets: socket.socket, settings: Settings, nursery: trio.Nursery) -> None:
         self._channel, self._sockets, self._nursery = channel, sockets, nursery
         # Only the owner writes files, produces blocks and checks invariants.
-        self._context = NodeContext(replace(settings, data=None, is_producing=False, follow="", workers=0, check_invariants=0, readers=0))
+        # The chain comes from the owner's dump, so this process doesn't read a base file.
+        self._context = NodeContext(
+            replace(settings, base=None, data=None, is_producing=False, follow="", workers=0, check_invariants=0, readers=0)
+        )
         context = self._context
         self._reader_chain = ReaderChain(context.chain, context.devchain, context.time_limit)
         self._counters = Counters(context.chain, context.clock)

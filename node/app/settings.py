@@ -25,6 +25,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Settings of a node, fixed at its start."""
 
     spec: ChainSpec
+    base: Path | None = None  # the file with the state at which the chain begins (`spec.base`); None: at genesis
     plugins: tuple[str, ...]
     http: Address | None = None
     is_http2: bool = False

@@ -48,8 +48,8 @@ class DevChain:
     """A chain with its block mode and clock. Makes blocks with the secret keys of witnesses.
 
     `is_producing` is whether the node makes blocks by itself; if not, the mode stays `manual`. `on_mode` is called after each change of the
-    mode. Each block advances the clock. A `DevChain` must be created while the chain is at its genesis, because `reset` restores that
-    state. `edit_log` stores state edits if the node has a data folder.
+    mode. Each block advances the clock. A `DevChain` must be created while the chain is at its start (genesis or base), because `reset`
+    restores that state. `edit_log` stores state edits if the node has a data folder.
     """
 
     def __init__(
@@ -149,12 +149,15 @@ class DevChain:
 
         Clients refer to the head or to a block shortly before it, compute expirations from the head's time, and read irreversible blocks.
         None of that works at the genesis, whose time is long ago. If the genesis doesn't create the accounts of the spec, these blocks
-        create them. If the node was killed meanwhile, its next start creates the missing accounts in further blocks.
+        create them. If the node was killed meanwhile, its next start creates the missing accounts in further blocks. A chain that begins
+        after a block of another chain gets one block, because edits need a block of this chain.
         """
         state = self.chain.state
         if not self.is_producing:
             return
-        if not state.props.head_block_number:
+        if self.chain.base and state.props.head_block_number == self.chain.base:
+            self._make(self.time)
+        elif not state.props.head_block_number:
             count = max(FIRST_BLOCKS, state.spec.last_funding_block)
             # A chain whose genesis is in the future, or only a few slots ago, gets its first slots.
             last = max(slot_at_time(state, self.time), count)

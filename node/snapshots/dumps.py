@@ -75,7 +75,7 @@ def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Ext
     try:
         if not dumped.has(REST):
             raise IncompatibleSnapshot(f"{path}: is a snapshot, not a dump; install it in a data folder: coind snapshot load")
-        require_fit(dumped, chain)
+        require_fit(dumped, chain.state, chain.state.spec)
         dumped.check_schema(REST, REST_SCHEMA)
         dumped.check_schema(EXTRA, EXTRA_SCHEMA)
         given, rest = (b"".join(dumped.chunks(name)) for name in (EXTRA, REST))

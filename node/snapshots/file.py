@@ -121,7 +121,8 @@ class SnapshotWriter:
 class Snapshot:
     """A snapshot file open for reading. The index is read and checked immediately, each section on request.
 
-    Raises CorruptSnapshot, and IncompatibleSnapshot for another version of the format.
+    `digest` is that of the index, and therefore identifies the whole file. Raises CorruptSnapshot, and IncompatibleSnapshot for another
+    version of the format.
     """
 
     def __init__(self, path: Path, disk: Disk) -> None:
@@ -133,7 +134,7 @@ class Snapshot:
             raise IncompatibleSnapshot(f"{path}: {getattr(error, 'strerror', None) or error}") from None
         try:
             self.size = self._file.size()
-            self.index = self._read_index()
+            self.index, self.digest = self._read_index()
             self._by_name = {section.name: section for section in self.index.sections}
         except OSError as error:
             self._file.close()
@@ -215,7 +216,7 @@ class Snapshot:
             )
         return found
 
-    def _read_index(self) -> Index:
+    def _read_index(self) -> tuple[Index, str]:
         start = self._read(START.size, 0)
         if len(start) != START.size or not start.startswith(MAGIC):
             raise CorruptSnapshot(f"{self.path}: is not a snapshot")
@@ -241,7 +242,7 @@ class Snapshot:
             at += section.size
         if at != begin or len({section.name for section in index.sections}) != len(index.sections):
             raise CorruptSnapshot(f"{self.path}: its sections don't follow each other")
-        return index
+        return index, end[-DIGEST_SIZE:].hex()
 
     def _read(self, size: int, start: int) -> bytes:
         try:

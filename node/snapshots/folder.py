@@ -22,9 +22,11 @@ from rpc.log import Log
 from state.chain.chain import Chain
 from state.chain.irreversible import no_block
 from state.protocol.errors import ChainError
+from state.protocol.spec import ChainSpec
 from state.snapshot.image import RULES, Older, SnapshotHeader, head_of, parts_of, restore
 from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad
+from state.tables import State
 
 FOLDER_NAME, SUFFIX, ASIDE = "snapshots", ".snapshot", ".broken"
 KEPT_MAX = 3  # snapshots
@@ -71,7 +73,7 @@ def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -
     This rewinds the chain to that block, after which the chain is unusable. The caller must therefore run it in a forked child, or at the
     end of the process.
     """
-    if not chain.rewind():
+    if chain.rewind() <= chain.base:
         raise SnapshotError("there is no irreversible block yet, so there is nothing to save")
     try:
         disk.make_folder(folder)
@@ -101,9 +103,9 @@ def write_sections(writer: SnapshotWriter, chain: Chain, head: SnapshotHeader, *
 
 
 def packed_blocks(chain: Chain, last: int) -> Iterator[bytes]:
-    """Yield the packed blocks up to number `last`, BLOCKS_PER_CHUNK per chunk."""
+    """Yield the packed blocks of a chain up to number `last`, BLOCKS_PER_CHUNK per chunk."""
     pack = chain.state.wire.pack_block
-    for begin in range(1, last + 1, BLOCKS_PER_CHUNK):
+    for begin in range(chain.base + 1, last + 1, BLOCKS_PER_CHUNK):
         blocks = [chain.block_by_number(number) for number in range(begin, min(begin + BLOCKS_PER_CHUNK, last + 1))]
         yield b"".join(pack(block) for block in blocks if block is not None)
 
@@ -182,7 +184,7 @@ def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is
     try:
         if is_ours and path.name != name_of(snapshot.head):
             raise OffChainSnapshot(f"{path}: holds another snapshot, {name_of(snapshot.head)}")
-        require_fit(snapshot, chain)
+        require_fit(snapshot, chain.state, chain.state.spec)
         with collector_off():
             return LoadedSnapshot(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older or no_block))
     except CorruptData as error:
@@ -191,16 +193,18 @@ def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is
         snapshot.close()
 
 
-def require_fit(snapshot: Snapshot, chain: Chain) -> None:
-    """Raise IncompatibleSnapshot unless the snapshot belongs to this chain with these rules, and contains all its tables and plugins."""
-    path, index, ours = snapshot.path, snapshot.index, mark_of(chain.state.spec)
+def require_fit(snapshot: Snapshot, state: State, spec: ChainSpec) -> None:
+    """Raise IncompatibleSnapshot unless the snapshot belongs to the chain with this spec and these rules, and contains all tables and
+    plugins of `state`.
+    """
+    path, index, ours = snapshot.path, snapshot.index, mark_of(spec)
     if index.chain.chain_id != ours.chain_id:
         raise IncompatibleSnapshot(
             f"{path}: is of the chain {index.chain.name} ({index.chain.chain_id[:8]}), not of {ours.name} ({ours.chain_id[:8]})"
             f"{former_chains.advice(index.chain.chain_id)}"
         )
     if index.chain.genesis != ours.genesis:
-        differs = difference(index.spec.encode(), index.chain.genesis, chain.state.spec) or "it doesn't say which"
+        differs = difference(index.spec.encode(), index.chain.genesis, spec) or "it doesn't say which"
         what = f"is of the chain {index.chain.name} with another genesis or other constants than {ours.name} has now"
         options = "--witnesses, --accounts and --no-produce"
         raise IncompatibleSnapshot(f"{path}: {what} ({differs}); start with the spec, {options} as they were")
@@ -208,10 +212,10 @@ def require_fit(snapshot: Snapshot, chain: Chain) -> None:
         raise IncompatibleSnapshot(
             f"{path}: was made with other rules ({index.head.rules}, coind {index.program}; these are {RULES}): replay and save again"
         )
-    missing = [name for name in chain.state.plugins if name not in index.head.plugins]
+    missing = [name for name in state.plugins if name not in index.head.plugins]
     if missing:
         raise IncompatibleSnapshot(f"{path}: lacks the data of {', '.join(missing)}, enabled now, but not when it was made")
-    for name, part in parts_of(chain.state).items():
+    for name, part in parts_of(state).items():
         snapshot.check_schema(name, part.schema)
 
 

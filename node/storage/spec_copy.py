@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 
 from node.storage.disk import Disk, read_whole, written_whole
 from state.protocol.keys.keys import ROLES, public_key_text
-from state.protocol.spec import ChainSpec
+from state.protocol.spec import Base, ChainSpec
 
 SPEC_NAME = "spec.json"
 SIZE_MAX = 1 << 24
@@ -39,6 +39,8 @@ def decisive(spec: ChainSpec) -> bytes:
     """Encode the fields of a spec that affect the result of blocks, as JSON with sorted keys."""
     fields = {key: value for key, value in asdict(spec).items() if key not in FREE}
     # Omitted as in versions without these fields, so that their folders and snapshots still match.
+    if spec.base == Base():
+        del fields["base"]
     fields["genesis"] = {key: value for key, value in spec.genesis.decisive_fields().items() if value or key != "witnesses"}
     if not spec.is_partial:
         del fields["is_partial"]

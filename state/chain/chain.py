@@ -62,8 +62,16 @@ class Chain:
         return self.main_branch.on_head_change
 
     @property
+    def base(self) -> int:
+        """The number of the block after which the chain begins; 0 if it begins at genesis. The blocks up to it are not here."""
+        return self.state.spec.base.number
+
+    @property
     def irreversible(self) -> int:
-        """The number of the last irreversible block; 0 at genesis."""
+        """The number of the last block that can't be undone, at least `base`; 0 at genesis.
+
+        The rules' last irreversible block can be below `base`.
+        """
         return len(self.irreversible_blocks)
 
     @property
@@ -142,14 +150,18 @@ class Chain:
 
     def block_by_number(self, number: int) -> SignedBlock | None:
         """Return the block of the main branch with this number, or None."""
-        if 0 < number <= self.irreversible:
+        if number <= self.base:
+            return None
+        if number <= self.irreversible:
             return self.irreversible_blocks.block(number)
         if number > self.state.props.head_block_number:
             return None
         return self.forks.on_main_branch(number)
 
     def _time_of_block(self, number: int) -> int | None:
-        header = self.irreversible_blocks.header(number) if 0 < number <= self.irreversible else self.block_by_number(number)
+        if number == self.base:
+            return self.state.spec.base.time or None
+        header = self.irreversible_blocks.header(number) if number <= self.irreversible else self.block_by_number(number)
         return None if header is None else header.timestamp
 
     def _operations_of(self, number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
@@ -241,7 +253,9 @@ class Chain:
         `skip_flags` apply to the pending transactions, which are applied again.
         """
         head = self.head
-        require(head is not None and head.previous != ZERO_ID, "the first block can't be changed", condition="head_block.previous")
+        # Block 1 can't be undone, and the base isn't sent to replicas.
+        is_later = head is not None and head.previous != ZERO_ID and head.number > self.base
+        require(is_later, "the first block can't be changed", condition="head_block.previous")
         assert head is not None
         undone = self.pool.undo()
         try:

@@ -25,7 +25,9 @@ def missing(block: int) -> ChainError:
 
 
 class IrreversibleBlocks:
-    """The irreversible blocks: the first `base` blocks, found by `find`, then those in `blocks_in_memory`, as bytes.
+    """The irreversible blocks: those up to number `found`, which `find` finds, then those in `blocks_in_memory`, as bytes.
+
+    The blocks up to the base of the chain are missing.
 
     Blocks are only appended to `blocks_in_memory`, because savepoints share it. With an attached log (`attach_log`), blocks are held until
     the log has them.
@@ -33,7 +35,7 @@ class IrreversibleBlocks:
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
-        self.base = 0
+        self.found = self._base = wire.spec.base.number
         self.find: Find = no_block
         self.blocks_in_memory: list[bytes] = []
         # Two functions of the log: one finds a block, one returns how many of its blocks are certainly those of the chain.
@@ -44,11 +46,13 @@ class IrreversibleBlocks:
 
     def __len__(self) -> int:
         """The number of the last irreversible block."""
-        return self.base + len(self.blocks_in_memory)
+        return self.found + len(self.blocks_in_memory)
 
     def packed(self, number: int) -> bytes | None:
-        """Return an irreversible block as bytes; `number` is at least 1."""
-        return self.find(number) if number <= self.base else self.blocks_in_memory[number - self.base - 1]
+        """Return an irreversible block as bytes, or None if the chain comes from a snapshot without this block."""
+        if number <= self._base:
+            return None
+        return self.find(number) if number <= self.found else self.blocks_in_memory[number - self.found - 1]
 
     def block(self, number: int) -> SignedBlock | None:
         """Return an irreversible block, or None if the chain comes from a snapshot without this block."""
@@ -73,7 +77,7 @@ class IrreversibleBlocks:
         If the log contains it (`is_in_log`), the log also contains all earlier blocks, so no block is held in memory.
         """
         if is_in_log:
-            self.base = block.number
+            self.found = block.number
         else:
             self.blocks_in_memory.append(self._wire.pack_block(block))
 
@@ -84,9 +88,9 @@ class IrreversibleBlocks:
         """
         self._in_log = find, stored
 
-    def start_at(self, base: int, find: Find, held: list[bytes]) -> None:
-        """Replace all blocks: `find` finds the first `base` blocks, and `held` contains the blocks after them."""
-        self.base, self.find, self.blocks_in_memory = base, find, held
+    def start_at(self, found: int, find: Find, held: list[bytes]) -> None:
+        """Replace all blocks: `find` finds the blocks up to number `found`, and `held` contains the blocks after them."""
+        self.found, self.find, self.blocks_in_memory = found, find, held
 
     def drop_logged_blocks(self, parent: int) -> int:
         """Drop the held blocks that the log now has. Return how many of the chain's blocks the log has, 0 without a log.
@@ -97,17 +101,17 @@ class IrreversibleBlocks:
             return 0
         find, stored = self._in_log
         count = min(stored(), parent)
-        if count < self.base:
+        if count < self.found:
             return 0
         self.find = find
         if self.blocks_in_memory:
-            some = min(count, len(self)) - self.base
-            self.blocks_in_memory, self.base = self.blocks_in_memory[some:], self.base + some
+            some = min(count, len(self)) - self.found
+            self.blocks_in_memory, self.found = self.blocks_in_memory[some:], self.found + some
         return count
 
     def branch(self, forks: ForkDatabase) -> BranchCopy:
         """Return a copy of the main branch, independent of later changes."""
-        branch = BranchCopy(self.base, self.find, self.blocks_in_memory, len(self.blocks_in_memory), forks.copy())
+        branch = BranchCopy(self.found, self.find, self.blocks_in_memory, len(self.blocks_in_memory), forks.copy())
         self._branches.add(branch)
         return branch
 
@@ -115,7 +119,7 @@ class IrreversibleBlocks:
         """Return to the blocks of an earlier branch."""
         # Other savepoints share the list, so it is copied, not truncated.
         held = branch.packed if len(branch.packed) == branch.count else branch.packed[: branch.count]
-        self.start_at(branch.base, branch.older, held)
+        self.start_at(branch.found, branch.older, held)
 
     @contextmanager
     def without_log(self) -> Iterator[None]:

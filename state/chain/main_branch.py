@@ -49,7 +49,11 @@ class MainBranch:
         """
         number = 0 if block is None else block.number
         self.forks, self._signers = ForkDatabase(self.state.wire), SignerHistory(self.state)
-        self.irreversible_blocks.start_at(max(0, number - 1), older, [] if block is None else [self.state.wire.pack_block(block)])
+        base = self.state.spec.base.number
+        assert number >= base, f"block {number} is before the chain's base"
+        self.irreversible_blocks.start_at(
+            max(base, number - 1), older, [self.state.wire.pack_block(block)] if block and number > base else []
+        )
         if block is not None:
             self.forks.push_head(block)
             self.forks.set_irreversible(number)
@@ -108,7 +112,7 @@ class MainBranch:
         """Refuse a fork block that no witness can have signed, or whose branch begins before the last irreversible block."""
         branch = self.forks.path(block.previous)
         before = block.number - 1 - len(branch)  # the number of the last common block
-        last = self.state.props.last_irreversible_block_num
+        last = len(self.irreversible_blocks)
         require(before >= last, "the branch begins before the last irreversible block ${last}", condition="branch >= last", last=last)
         parent = branch[-1] if branch else self.forks.on_main_branch(before)
         index = before - self.positions[0][0] + 1 if self.positions else 0

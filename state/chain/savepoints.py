@@ -56,13 +56,13 @@ class StateCopy:
 
 
 class BranchCopy(Struct, frozen=True, eq=False, weakref=True):
-    """A copy of a chain's main branch. `older` finds the first `base` blocks.
+    """A copy of a chain's main branch. `older` finds the blocks up to number `found`.
 
-    The next `count` blocks are held as bytes, and the last ones are in the fork database. `saved` contains those of the first `base` blocks
+    The next `count` blocks are held as bytes, and the last ones are in the fork database. `saved` contains those of these blocks
     that `older` no longer finds, because the chain has left the branch.
     """
 
-    base: int
+    found: int
     older: Callable[[int], bytes | None]
     packed: list[bytes]
     count: int
@@ -96,7 +96,7 @@ class BranchCopy(Struct, frozen=True, eq=False, weakref=True):
 
     def save(self, same: int) -> None:
         """Save the blocks after block `same` that only the log contains (`older` reads them), before they are dropped from the log."""
-        for number in range(same + 1, self.base + 1):
+        for number in range(same + 1, self.found + 1):
             if number not in self.saved:
                 packed = self.older(number)
                 assert packed is not None, f"block {number} is there"
@@ -104,9 +104,9 @@ class BranchCopy(Struct, frozen=True, eq=False, weakref=True):
 
     def _packed(self, number: int) -> bytes | None:
         """Return an irreversible block as bytes, or None if the fork database has it."""
-        if number <= self.base:
+        if number <= self.found:
             return self.saved.get(number) or self.older(number)
-        place = number - self.base - 1
+        place = number - self.found - 1
         return self.packed[place] if place < self.count else None
 
 
@@ -153,7 +153,7 @@ def blocks_between(now: BranchCopy, then: BranchCopy, wire: Wire) -> tuple[Branc
     The blocks of `now` are newest first, those of `then` oldest first.
     """
     # Binary search: a block's id covers all blocks before it, so branches differ in all blocks after the last common one.
-    same, differs = 0, min(now.height, then.height) + 1
+    same, differs = wire.spec.base.number, min(now.height, then.height) + 1
     while differs - same > 1:
         middle = (same + differs) // 2
         if now.is_same(then, middle, wire):

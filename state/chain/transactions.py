@@ -179,12 +179,14 @@ def require_tapos_and_expiration(state: State, trx: SignedTransaction, skip_flag
     """Refuse unless the reference block is on this chain and the expiration is within the next hour.
 
     The reference block binds a transaction to a fork. Only 32 bits of its id are compared. A missing block summary counts as zeros, so
-    a prefix of 0 is accepted in that case.
+    a prefix of 0 is accepted in that case. On a chain with a base, it belongs to an unknown block before the base, and any
+    prefix is accepted.
     """
     if not skip_flags & Skip.TAPOS_CHECK:
         summary = state.block_summaries.by_slot.get(trx.ref_block_num)
+        is_unknown = summary is None and state.spec.base.number > 0
         block_id = ZERO_ID if summary is None else summary.block_id
-        if int.from_bytes(block_id[4:8], "little") != trx.ref_block_prefix:
+        if not is_unknown and int.from_bytes(block_id[4:8], "little") != trx.ref_block_prefix:
             raise WrongReferenceBlock(
                 "", trx_ref_block_prefix=trx.ref_block_prefix, tapos_block_summary=int.from_bytes(block_id[4:8], "little")
             )

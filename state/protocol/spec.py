@@ -272,6 +272,18 @@ class Genesis(Struct, frozen=True, kw_only=True):
         return vesting * self.vests_per_coin * constants.VESTS_PER_COIN_SATOSHI // constants.VESTING_SPLIT
 
 
+class Base(Struct, frozen=True, kw_only=True):
+    """The block after which a chain begins. The blocks up to it are not on the chain. The defaults are those of a chain from genesis.
+
+    `block_id` is the `previous` of the chain's first block. `digest` identifies the file with the state after this block.
+    """
+
+    number: int = 0
+    block_id: bytes = bytes(20)
+    time: int = 0
+    digest: str = ""
+
+
 class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     """Definition of a chain: all properties in which chains differ. It doesn't change while a node runs."""
 
@@ -293,6 +305,7 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     community_prefix: str = "coin-"
     remove_threshold: int = 200  # maximum number of proposals and their votes removed per block (-1: no limit)
     is_partial: bool = False  # whether the chain begins with a part of another chain's state (state/portable)
+    base: Base = Base()
 
     @property
     def is_test(self) -> bool:

@@ -14,7 +14,7 @@ from state.chain.savepoints import blocks_between
 from state.chain.skip import TRUSTED, Skip
 from state.chain.state_edits import read_edit, write_edit
 from state.protocol.errors import ChainError
-from state.protocol.transaction import ZERO_ID, SignedTransaction
+from state.protocol.transaction import SignedTransaction
 from state.snapshot.image import Open, SnapshotHeader, restore
 from state.store.columns import CorruptData
 
@@ -107,7 +107,7 @@ def restore_all(chain: Chain, head: SnapshotHeader, open_section: Open, blocks: 
             # The blocks of the old chain are not undone, because the savepoint contains the whole chain.
             chain.clear_pending()
             state.journal.commit(state.journal.position())
-            older = dict(enumerate(blocks, 1)).get
+            older = dict(enumerate(blocks, chain.base + 1)).get
             for deferred in restore(chain, head, open_section, older):
                 deferred.finish()
             for trx_id in found.accepted:
@@ -132,14 +132,14 @@ def restore_all(chain: Chain, head: SnapshotHeader, open_section: Open, blocks: 
 
 
 def require_linked(chain: Chain, head: SnapshotHeader, blocks: list[bytes]) -> None:
-    """Raise CorruptData unless the blocks form a chain from block 1 to the block of the snapshot."""
-    wire, last = chain.state.wire, ZERO_ID
-    for number, packed in enumerate(blocks, 1):
+    """Raise CorruptData unless the blocks form a chain from the first one to the block of the snapshot."""
+    wire, last = chain.state.wire, chain.state.spec.base.block_id
+    for number, packed in enumerate(blocks, chain.base + 1):
         block, end = wire.unpack_block(packed)
         if block.previous != last or end != len(packed):
             raise CorruptData(f"its block {number} doesn't extend the previous block")
         last = block.id
-    if last.hex() != head.block_id or len(blocks) != head.number:
+    if last.hex() != head.block_id or chain.base + len(blocks) != head.number:
         raise CorruptData(f"its blocks don't end with block {head.number}")
 
 

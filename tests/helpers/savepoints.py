@@ -25,7 +25,7 @@ def all_of(chain: Chain) -> dict[str, Any]:
     found["marks"] = tuple(chain.main_branch.positions)
     found["edits"] = dict(chain.sidecars.edits)
     found["blocks"] = (
-        chain.irreversible_blocks.base,
+        chain.irreversible_blocks.found,
         list(chain.irreversible_blocks.blocks_in_memory),
         chain.started_at,
         chain.sidecars.is_changed_by_hand,

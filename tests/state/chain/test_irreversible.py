@@ -63,7 +63,7 @@ def test_blocks_in_the_log_are_not_in_memory(tmp_path: Path) -> None:
     logged = LoggedChain(tmp_path)
     logged.make(100)
     blocks = logged.chain.irreversible_blocks
-    assert (len(blocks), blocks.base, blocks.blocks_in_memory) == (100 - REVERSIBLE, 100 - REVERSIBLE, [])
+    assert (len(blocks), blocks.found, blocks.blocks_in_memory) == (100 - REVERSIBLE, 100 - REVERSIBLE, [])
     alone = copy_of(logged.chain)
     assert len(alone.irreversible_blocks.blocks_in_memory) == 100 - REVERSIBLE
     assert shown_history(logged.chain) == shown_history(alone)

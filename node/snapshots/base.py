@@ -1,0 +1,86 @@
+"""Base files: a chain that doesn't begin at genesis begins with the state in such a file. It is a snapshot with the chain's spec.
+
+`ChainSpec.base` identifies the file by its digest. A data folder keeps a copy of it (`node/storage/datafolder.py`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from node.runtime.memory import collector_off
+from node.snapshots.file import CorruptSnapshot, IncompatibleSnapshot, Snapshot, SnapshotWriter
+from node.snapshots.folder import require_fit, write_sections
+from node.storage.disk import Disk, SystemDisk, written_whole
+from node.version import VERSION
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.irreversible import no_block
+from state.plugins.registry import enable
+from state.protocol.spec import Base, ChainSpec
+from state.snapshot.image import head_of, restore
+from state.store.columns import CorruptData
+
+SPEC = "base/spec"  # the section with the whole spec as JSON
+SYSTEM = SystemDisk()
+
+
+def write_base(chain: Chain, path: Path, disk: Disk = SYSTEM, sections: Mapping[str, bytes] | None = None) -> None:
+    """Write a base file with the state of a chain at its head. The head block is written without its transactions.
+
+    `sections` are additional sections by name. Raises OSError.
+    """
+    assert chain.head is not None, "a chain begins after a block"
+    assert not chain.pending, "the state is that of the head block"
+    spec, block = chain.state.spec, replace(chain.head, transactions=())
+    head = replace(head_of(chain), block=chain.state.wire.pack_block(block))
+    with written_whole(disk, path) as file:
+        writer = write_sections(SnapshotWriter(file), chain, head, with_blocks=False)
+        for name, data in {SPEC: msgspec.json.encode(spec), **(sections or {})}.items():
+            writer.section(name, name, iter([data]))
+        writer.finish(VERSION, spec, head)
+
+
+def read_base(path: Path, disk: Disk = SYSTEM) -> ChainSpec:
+    """Return the spec of the chain that begins with a base file. Raises SnapshotError."""
+    snapshot = Snapshot(path, disk)
+    try:
+        snapshot.check_schema(SPEC, SPEC)
+        spec = msgspec.json.decode(b"".join(snapshot.chunks(SPEC)), type=ChainSpec)
+        head = snapshot.head
+        return replace(spec, base=Base(number=head.number, block_id=bytes.fromhex(head.block_id), time=head.time, digest=snapshot.digest))
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise CorruptSnapshot(f"{path}: its spec can't be read: {error}") from None
+    finally:
+        snapshot.close()
+
+
+def new_chain(
+    spec: ChainSpec,
+    base: Path | None = None,
+    plugins: Iterable[str] = (),
+    disk: Disk = SYSTEM,
+    out_of_time: Callable[[], bool] = lambda: False,
+) -> Chain:
+    """Return a chain with these plugins at genesis or, with `base`, at the state in this base file. Raises SnapshotError."""
+    chain = Chain(new_state(spec, partial(enable, names=tuple(plugins))), out_of_time)
+    if base is not None:
+        _restore(chain, base, disk)
+    return chain
+
+
+def _restore(chain: Chain, path: Path, disk: Disk) -> None:
+    snapshot, spec = Snapshot(path, disk), chain.state.spec
+    try:
+        if snapshot.digest != spec.base.digest:
+            raise IncompatibleSnapshot(f"{path}: is not the file with which the chain {spec.name} begins ({spec.base.digest[:16]})")
+        require_fit(snapshot, chain.state, replace(spec, base=Base()))
+        with collector_off():
+            for deferred in restore(chain, snapshot.head, snapshot.chunks, no_block):
+                deferred.finish()
+    except CorruptData as error:
+        raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
+    finally:
+        snapshot.close()
