@@ -6,29 +6,13 @@ import pytest
 
 from node.app.local_chain import LocalChain
 from node.cli.dev.sample import SAMPLE, write_sample
-from node.cli.remote import Remote
 from node.runtime.errors import NodeError
-
-URL = "http://127.0.0.1:8090"
-
-
-class LocalRemote(Remote):
-    """A remote node whose chain is in this process."""
-
-    def __init__(self, chain: LocalChain) -> None:
-        super().__init__(URL)
-        self.call = lambda method, params=(), **_: chain.call(method, params)
-
-
-def town(chain: str) -> LocalChain:
-    local = LocalChain(chain, blocks="instant")
-    write_sample(LocalRemote(local))
-    return local
+from tests.fork.town import URL, LocalRemote, sample_town
 
 
 @pytest.fixture(scope="module")
 def dev() -> LocalChain:
-    return town("dev")
+    return sample_town("dev")
 
 
 def ranked(chain: LocalChain, sort: str, tag: str = "") -> list[dict[str, Any]]:
@@ -38,7 +22,7 @@ def ranked(chain: LocalChain, sort: str, tag: str = "") -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("chain", ["dev-tests", "mainnet-like", "steem-testnet"])
 def test_other_chains_get_the_same_town(dev: LocalChain, chain: str) -> None:
-    other = town(chain)
+    other = sample_town(chain)
     for method, params in (
         ("condenser_api.get_content_replies", ["alice", "welcome-to-saltmere"]),
         ("condenser_api.get_following", ["judy", "", "blog", 100]),
@@ -50,7 +34,7 @@ def test_other_chains_get_the_same_town(dev: LocalChain, chain: str) -> None:
 
 
 def test_equal_chains_get_equal_blocks(dev: LocalChain) -> None:
-    assert town("dev").digest() == dev.digest()
+    assert sample_town("dev").digest() == dev.digest()
 
 
 def test_old_posts_are_paid_and_new_ones_are_not(dev: LocalChain) -> None:
