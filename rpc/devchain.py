@@ -3,6 +3,8 @@
 from collections.abc import Generator, Iterator
 from typing import Protocol
 
+from rpc.fork import Fork
+
 
 class DevChain(Protocol):
     """Makes blocks, and controls the time of a chain. Methods that change the chain must be called in a job of the processor. They raise
@@ -34,6 +36,10 @@ class DevChain(Protocol):
     @property
     def snapshots(self) -> list[int]:
         """The ids of the dev snapshots, oldest first."""
+
+    @property
+    def fork(self) -> Fork | None:
+        """The origin of a forked chain, or None."""
 
     def mine(self, count: int) -> Iterator[object]:
         """Make `count` blocks. The first is in the next slot, or at the chain's time if that is later. The others are in the slots after

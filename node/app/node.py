@@ -215,11 +215,10 @@ async def serve_chain(context: NodeContext, folder: DataFolder | None = None) ->
         ending=context.ending,
         log=log,
         loop=loop,
+        fork=context.devchain.fork,
     )
-    processor.before_accepting.append(context.devchain.require_lasting)
-    processor.on_accepted.append(context.devchain.automine)
+    attach_devchain(context, processor, folder)
     if folder is not None:
-        attach_edits(context, processor, folder)
         parts.disk_space = DiskSpace(folder.path, settings.disk)
     if settings.follow:
         parts.replica = new_following(context, processor, folder)
@@ -248,6 +247,14 @@ async def serve_chain(context: NodeContext, folder: DataFolder | None = None) ->
         _log.info("started", version=VERSION, chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
         await shut_down(context, parts, served)
         nursery.cancel_scope.cancel()
+
+
+def attach_devchain(context: NodeContext, processor: Processor, folder: DataFolder | None) -> None:
+    """Let the dev chain make blocks for accepted transactions, and store its edits."""
+    processor.before_accepting.append(context.devchain.require_lasting)
+    processor.on_accepted.append(context.devchain.automine)
+    if folder is not None:
+        attach_edits(context, processor, folder)
 
 
 async def shut_down(context: NodeContext, parts: Parts, served: trio.Event) -> None:

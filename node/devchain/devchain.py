@@ -19,6 +19,7 @@ from node.snapshots.dumps import dump, load
 from node.storage.disk import Disk, SystemDisk
 from node.storage.edit_log import EditLog
 from node.version import VERSION
+from rpc.fork import Fork
 from rpc.log import Log
 from state.chain.chain import Chain
 from state.chain.debug import GENERATED_TIME_MAX, require_bounded
@@ -73,6 +74,7 @@ class DevChain:
         # Called before the chain is restored from a savepoint or replaced by a dump.
         self.before_restore: list[Callable[[], None]] = []
         self.version = VERSION
+        self.fork: Fork | None = None  # the origin of a forked chain, and the fetches from its source
         self.disk = disk
         self.edit_log: EditLog | None = None
         self.savepoints = SavepointStore()

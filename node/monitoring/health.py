@@ -12,6 +12,7 @@ from node.monitoring.event_loop import EventLoopMonitor
 from node.processor.processor import Processor
 from node.runtime.clock import ChainClock
 from node.storage.blocklog import BlockLog
+from rpc.fork import Fork
 from rpc.http.connection_limits import ConnectionLimiter
 from rpc.http.pages import PageReply
 from rpc.json.encoding import encoded
@@ -44,6 +45,7 @@ class Parts(Struct, kw_only=True):
     log: BlockLog | None = None
     disk_space: DiskSpace | None = None
     loop: EventLoopMonitor | None = None
+    fork: Fork | None = None
 
 
 def trouble(parts: Parts) -> str:
@@ -97,6 +99,7 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
             "block_log": log_members(parts),
         }
         | following_members(parts)
+        | fork_members(parts)
         | reader_members(parts)
     )
 
@@ -136,6 +139,28 @@ def following_members(parts: Parts) -> dict[str, Any]:
         "problem": replica.problem,
     }
     return {"following": shown}
+
+
+def fork_members(parts: Parts) -> dict[str, Any]:
+    """Return the reply's field about the source of a forked chain. The result is empty for other chains."""
+    fork = parts.fork
+    if fork is None:
+        return {}
+    last = fork.fetches[0] if fork.fetches else None
+    shown = {
+        "source": fork.source,
+        "block_num": fork.number,
+        "block_id": fork.block_id,
+        "time": time_text(fork.time),
+        "is_complete": fork.is_complete,
+        "is_on_demand": fork.is_on_demand,
+        "fetches": fork.fetch_count,
+        "failed_fetches": fork.failed_count,
+        "fetched_rows": fork.row_count,
+        "fetched_bytes": fork.byte_count,
+        "last_fetch": last and {"time": time_text(last.time), "what": last.what, "error": last.error},
+    }
+    return {"fork": shown}
 
 
 def log_members(parts: Parts) -> dict[str, Any]:

@@ -6,9 +6,11 @@ from rpc.api.dev.control import HeadInfo, head_of
 from rpc.declare.arguments import UInt32
 from rpc.declare.method import method
 from rpc.devchain import DevChain
+from rpc.fork import Fork
 from state.chain.chain import Chain
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.values.asset import COIN, SBD, VESTS, decimals, nai_text
+from state.protocol.values.text import time_text
 
 
 class Token(TypedDict):
@@ -19,8 +21,23 @@ class Token(TypedDict):
     precision: UInt32
 
 
-class Overview(HeadInfo):
-    """The chain, its head and time, and the node."""
+class ForkSummary(TypedDict):
+    """The source of a forked chain, the source's block at which the chain begins, and whether the chain has everything of the source."""
+
+    source: str
+    block_num: UInt32
+    time: str
+    is_complete: bool
+
+
+class ForkMember(TypedDict, total=False):
+    """The member that only forked chains have."""
+
+    fork: ForkSummary
+
+
+class Overview(HeadInfo, ForkMember):
+    """The chain, its head and time, and the node. Only a forked chain has `fork`."""
 
     chain: str
     chain_id: str
@@ -35,10 +52,11 @@ class Overview(HeadInfo):
 
 @method("explorer_api.get_overview")
 def get_overview(chain: Chain, devchain: DevChain, /) -> Overview:
-    """Return names, symbols, head and time of the chain, the number of pending transactions, and whether it is a test chain."""
+    """Return names, symbols, head and time of the chain, the number of pending transactions, whether it is a test chain, and its fork."""
     spec = chain.state.spec
     return {
         **head_of(chain, devchain),
+        **fork_member(devchain.fork),
         "chain": spec.name,
         "chain_id": spec.chain_id.hex(),
         "key_prefix": spec.key_prefix,
@@ -52,3 +70,10 @@ def get_overview(chain: Chain, devchain: DevChain, /) -> Overview:
         ],
         "pending": len(chain.pending),
     }
+
+
+def fork_member(fork: Fork | None) -> ForkMember:
+    """Return the member about a chain's fork, or nothing for other chains."""
+    if fork is None:
+        return {}
+    return {"fork": {"source": fork.source, "block_num": fork.number, "time": time_text(fork.time), "is_complete": fork.is_complete}}

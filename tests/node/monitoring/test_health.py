@@ -12,6 +12,7 @@ from node.monitoring.counters import Counters
 from node.monitoring.health import Parts, health
 from node.processor.processor import Processor
 from node.runtime.clock import ChainClock
+from rpc.fork import Fetch, Fork
 from tests.helpers.golden import same_as_golden
 from tests.helpers.log_capture import capture_logs
 from tests.helpers.nodes import DEV, SECRET, START, dev_chain, make_block, trio_clock
@@ -40,7 +41,7 @@ def shown(node: Parts) -> tuple[int, dict[str, Any]]:
     reply = health(node)
     assert reply.content_type == "application/json"
     members = json.loads(reply.body)
-    assert set(members) == MEMBERS
+    assert set(members) - {"fork"} == MEMBERS
     assert members["ready"] is (reply.status == 200) is (members["status"] == "ok") is (members["reason"] == "")
     return reply.status, members
 
@@ -123,3 +124,24 @@ async def test_health_requests_log_nothing(autojump_clock: MockClock) -> None:
     with capture_logs() as lines:
         assert [shown(node)[0] for _ in range(3)] == [503] * 3
     assert lines == []
+
+
+async def test_a_fork_says_where_it_comes_from() -> None:
+    node = parts(is_producing=False)
+    assert "fork" not in shown(node)[1]
+    node.fork = Fork(source="https://api.example", chain_id="ab" * 32, number=50_000_000, block_id="cd" * 20, time=1_700_000_001)
+    assert shown(node)[1]["fork"]["last_fetch"] is None
+    node.fork.record(Fetch(time=1_700_000_100, what="account alice", rows=12, size=4096, milliseconds=80))
+    assert shown(node)[1]["fork"] == {
+        "source": "https://api.example",
+        "block_num": 50_000_000,
+        "block_id": "cd" * 20,
+        "time": "2023-11-14T22:13:21",
+        "is_complete": False,
+        "is_on_demand": False,
+        "fetches": 1,
+        "failed_fetches": 0,
+        "fetched_rows": 12,
+        "fetched_bytes": 4096,
+        "last_fetch": {"time": "2023-11-14T22:15:00", "what": "account alice", "error": ""},
+    }

@@ -1,0 +1,87 @@
+"""A forked chain's origin, and the last fetches from its source."""
+
+from typing import TypedDict
+
+from rpc.declare.arguments import UInt32
+from rpc.declare.method import method
+from rpc.devchain import DevChain
+from state.protocol.values.text import time_text
+
+
+class FetchEntry(TypedDict):
+    """A fetch from the source, for example of `account alice`. `time` is that of the node's machine; `error` is empty unless it failed."""
+
+    time: str
+    what: str
+    rows: UInt32
+    bytes: int
+    milliseconds: UInt32
+    error: str
+
+
+class ForkDetails(TypedDict):
+    """The source and its block at which the chain begins, what came from there, and the last fetches, newest first.
+
+    `accounts` and `posts` are those that the fork was made with, and `newest_posts` the number of posts of each account. `counts` are rows
+    by kind, and `notes` say what the source doesn't give. If `is_on_demand`, the node fetches accounts and posts when they are asked for.
+    The totals of fetches are those since the start of the node. `mirrored` counts the operations of later blocks of the source.
+    """
+
+    source: str
+    source_chain_id: str
+    block_num: UInt32
+    block_id: str
+    time: str
+    is_complete: bool
+    is_on_demand: bool
+    keys: str
+    accounts: list[str]
+    posts: list[str]
+    newest_posts: UInt32
+    counts: dict[str, int]
+    notes: list[str]
+    fetches: int
+    failed_fetches: int
+    fetched_rows: int
+    fetched_bytes: int
+    last_fetches: list[FetchEntry]
+    mirrored: dict[str, int]
+
+
+@method("explorer_api.get_fork")
+def get_fork(devchain: DevChain, /) -> ForkDetails | None:
+    """Return where a forked chain comes from, and what was fetched. The result is null on other chains."""
+    fork = devchain.fork
+    if fork is None:
+        return None
+    return {
+        "source": fork.source,
+        "source_chain_id": fork.chain_id,
+        "block_num": fork.number,
+        "block_id": fork.block_id,
+        "time": time_text(fork.time),
+        "is_complete": fork.is_complete,
+        "is_on_demand": fork.is_on_demand,
+        "keys": fork.keys,
+        "accounts": list(fork.accounts),
+        "posts": list(fork.posts),
+        "newest_posts": fork.newest_posts,
+        "counts": fork.counts,
+        "notes": list(fork.notes),
+        "fetches": fork.fetch_count,
+        "failed_fetches": fork.failed_count,
+        "fetched_rows": fork.row_count,
+        "fetched_bytes": fork.byte_count,
+        "last_fetches": [
+            {
+                "time": time_text(fetch.time),
+                "what": fetch.what,
+                "rows": fetch.rows,
+                "bytes": fetch.size,
+                "milliseconds": fetch.milliseconds,
+                "error": fetch.error,
+            }
+            for fetch in fork.fetches
+        ],
+        "mirrored": fork.mirrored,
+    }

@@ -1,0 +1,58 @@
+"""The origin of a forked chain, as the explorer shows it."""
+
+from rpc.fork import FETCHES_SHOWN_MAX, Fetch, Fork
+from tests.helpers.api import ApiChain
+
+
+def a_fork() -> Fork:
+    return Fork(
+        source="https://api.example",
+        chain_id="ab" * 32,
+        number=50_000_000,
+        block_id="cd" * 20,
+        time=1_700_000_001,
+        accounts=("alice", "bob"),
+        posts=("@alice/hello",),
+        newest_posts=3,
+        counts={"accounts": 2},
+        notes=("the source has no rc_api",),
+    )
+
+
+def test_a_chain_from_genesis_has_no_fork() -> None:
+    api = ApiChain("dev")
+    assert api.call("explorer_api.get_fork") is None
+    assert "fork" not in api.call("explorer_api.get_overview")
+
+
+def test_the_origin_of_a_fork() -> None:
+    api = ApiChain("dev")
+    api.devchain.fork = a_fork()
+    expected = {"source": "https://api.example", "block_num": 50_000_000, "time": "2023-11-14T22:13:21", "is_complete": False}
+    assert api.call("explorer_api.get_overview")["fork"] == expected
+    found = api.call("explorer_api.get_fork")
+    assert expected.items() <= found.items()
+    assert (found["accounts"], found["posts"], found["newest_posts"]) == (["alice", "bob"], ["@alice/hello"], 3)
+    assert (found["counts"], found["notes"]) == ({"accounts": 2}, ["the source has no rc_api"])
+    assert (found["fetches"], found["last_fetches"]) == (0, [])
+
+
+def test_the_last_fetches_and_the_totals() -> None:
+    fork = a_fork()
+    for i in range(FETCHES_SHOWN_MAX + 5):
+        fork.record(Fetch(time=1_700_000_100 + i, what=f"account a{i}", rows=2, size=100, milliseconds=5))
+    fork.record(Fetch(time=1_700_000_200, what="post @bob/lost", error="the source is silent"))
+    api = ApiChain("dev")
+    api.devchain.fork = fork
+    found = api.call("explorer_api.get_fork")
+    assert (found["fetches"], found["failed_fetches"], found["fetched_rows"], found["fetched_bytes"]) == (56, 1, 110, 5500)
+    assert len(found["last_fetches"]) == FETCHES_SHOWN_MAX
+    assert found["last_fetches"][0] == {
+        "time": "2023-11-14T22:16:40",
+        "what": "post @bob/lost",
+        "rows": 0,
+        "bytes": 0,
+        "milliseconds": 0,
+        "error": "the source is silent",
+    }
+    assert found["last_fetches"][1]["what"] == f"account a{FETCHES_SHOWN_MAX + 4}"
