@@ -42,9 +42,8 @@ def decisive(spec: ChainSpec) -> bytes:
     if spec.base == Base():
         del fields["base"]
     fields["genesis"] = {key: value for key, value in spec.genesis.decisive_fields().items() if value or key != "witnesses"}
-    for name in ("is_partial", "treasury_name"):
-        if not fields[name]:
-            del fields[name]
+    if not spec.is_partial:
+        del fields["is_partial"]
     return msgspec.json.encode(fields, order="sorted")
 
 

@@ -8,6 +8,8 @@ from state.operations.accounts import AccountCreate, AccountCreateWithDelegation
 from state.operations.authorities import AccountUpdate, AccountUpdate2, RecoverAccount
 from state.operations.mining import Pow, Pow2
 from state.plugins.plugin import Plugin
+from state.portable import Batch, Portable, declare
+from state.portable.exports import exported_rows
 from state.protocol.virtual import Hardfork
 from state.store import Row, Table, Unique
 from state.store.serializers import SnapshotPart, tables
@@ -27,6 +29,9 @@ class KeyReference(Row):
 
     key: bytes = b""
     accounts: tuple[str, ...] = ()
+
+
+PORTABLE = declare("account_by_key/references", Portable(row=KeyReference, key=("key",)))
 
 
 class KeyReferences(Table[KeyReference]):
@@ -155,4 +160,36 @@ def parts(state: State, kept: AccountByKey) -> dict[str, SnapshotPart]:
     return tables(kept, "references")
 
 
-ACCOUNT_BY_KEY = Plugin("account_by_key", AccountByKey, install, serves=("account_by_key_api",), parts=parts, unsaved=("_before",))
+def import_rows(state: State, kept: AccountByKey, batch: Batch) -> None:
+    """Add the references of the batch to the keys of its accounts, or without that section all of their keys.
+
+    The section can lack keys that an account has, for example those from its creation by `create_claimed_account`.
+    """
+    if "global_properties" in batch:
+        # The accounts of genesis are replaced.
+        for row in list(kept.references):
+            kept.references.remove(row)
+    rows = batch.get("account_by_key/references")
+    given = {values["key"]: values.get("accounts", ()) for values in rows or ()}
+    for values in batch.get("account_authorities", ()):
+        name = values["account"]
+        for key in sorted(keys_of(state.authority(name))):
+            if rows is None or name in given.get(key, ()):
+                kept.add(key, name)
+
+
+def export_rows(state: State, kept: AccountByKey) -> Batch:
+    """Return the portable rows of all keys."""
+    return {"account_by_key/references": exported_rows(state, kept.references, PORTABLE)}
+
+
+ACCOUNT_BY_KEY = Plugin(
+    "account_by_key",
+    AccountByKey,
+    install,
+    serves=("account_by_key_api",),
+    parts=parts,
+    unsaved=("_before",),
+    import_rows=import_rows,
+    export_rows=export_rows,
+)

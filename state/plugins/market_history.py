@@ -9,7 +9,9 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from state.effects.arithmetic import share
-from state.plugins.plugin import Plugin
+from state.plugins.plugin import Plugin, ranged
+from state.portable import Batch, Portable, declare
+from state.portable.exports import exported_rows
 from state.protocol.constants import DAY_SECONDS
 from state.protocol.errors import require
 from state.protocol.values.asset import COIN, SBD, Asset
@@ -20,6 +22,7 @@ from state.store.serializers import ListsPart, SnapshotPart, tables
 from state.tables import State
 from state.tables.market import LimitOrder
 
+NO_COIN = Asset(0, COIN)
 BUCKET_SIZES = (15, 60, 300, 3600, 86400)
 SHORTEST = BUCKET_SIZES[0]
 BUCKETS_PER_SIZE = 5760
@@ -30,6 +33,18 @@ class Trade(Struct, frozen=True, gc=False, eq=False):
 
     time: int
     operation: FillOrder
+
+
+class TradeRow(Row):
+    """The portable row of a trade, with the amounts that methods show. `number` is its position, 0 for the oldest trade that is here."""
+
+    number: int = 0
+    time: int = 0
+    current_pays: Asset = NO_COIN
+    open_pays: Asset = NO_COIN
+
+
+TRADES = declare("market_history/trades", Portable(row=TradeRow, key=("number",)))
 
 
 class BucketSide(NamedTuple):
@@ -57,6 +72,9 @@ class Bucket(Row):
     symbol: int = SBD
     coin: BucketSide = BucketSide(0, 0, 0, 0, 0)
     non_coin: BucketSide = BucketSide(0, 0, 0, 0, 0)
+
+
+BUCKETS = declare("market_history/buckets", Portable(row=Bucket, key=("seconds", "open")))
 
 
 class Buckets(Table[Bucket]):
@@ -94,6 +112,36 @@ class MarketHistory:
     def trades(self) -> AppendList[Trade]:
         """All trades, oldest first."""
         return self._log.get(None)
+
+    def import_rows(self, batch: Batch) -> None:
+        """Add buckets, and the trades that follow those that are here. Trades have only the amounts that methods show."""
+        for values in batch.get("market_history/buckets", ()):
+            bucket = Bucket(**values)
+            ranged((*bucket.coin, *bucket.non_coin), 0, INT64_MAX)
+            if bucket.seconds not in BUCKET_SIZES or bucket.open % bucket.seconds:
+                raise ValueError(f"no bucket of {bucket.seconds} seconds begins at {bucket.open}")
+            if self.buckets.by_open.get(bucket.seconds, bucket.open) is None:
+                self.buckets.insert(bucket)
+                self._keep(bucket.seconds, bucket.coin.volume, bucket.non_coin.volume)
+        for values in batch.get("market_history/trades", ()):
+            row = TradeRow(**values)
+            if row.number != self.trades.next:
+                continue
+            if self.trades and row.time < self.trades[-1].time:
+                raise ValueError(f"a trade at {row.time} after one at {self.trades[-1].time}")
+            ranged((row.current_pays.amount, row.open_pays.amount), 0, INT64_MAX)
+            self._log.append(None, Trade(row.time, FillOrder(current_pays=row.current_pays, open_pays=row.open_pays)))
+
+    def export_rows(self, state: State) -> Batch:
+        """Return the portable rows of all buckets and trades."""
+        trades = [
+            TradeRow(number=number, time=trade.time, current_pays=trade.operation.current_pays, open_pays=trade.operation.open_pays)
+            for number, trade in enumerate(self.trades)
+        ]
+        return {
+            "market_history/buckets": exported_rows(state, self.buckets, BUCKETS),
+            "market_history/trades": exported_rows(state, trades, TRADES),
+        }
 
     def record(self, state: State, operation: FillOrder) -> None:
         """Add a trade to the log and to the bucket of each size, after two orders were matched."""
@@ -249,5 +297,13 @@ def restored(kept: MarketHistory) -> None:
 
 
 MARKET_HISTORY = Plugin(
-    "market_history", MarketHistory, install, serves=("market_history_api",), parts=parts, unsaved=("kept",), on_restored=restored
+    "market_history",
+    MarketHistory,
+    install,
+    serves=("market_history_api",),
+    parts=parts,
+    unsaved=("kept",),
+    on_restored=restored,
+    import_rows=lambda state, kept, batch: kept.import_rows(batch),
+    export_rows=lambda state, kept: kept.export_rows(state),
 )

@@ -1,6 +1,6 @@
 """`Plugin`, the declaration of an optional index, and `bound`, which passes a plugin's data to its listeners."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -28,6 +28,10 @@ class Plugin(Struct, Generic[Data], frozen=True):
     enabled. `unsaved` are the attributes that a snapshot omits: values that are computed from other attributes, values that last for one
     operation or block, and values set by the installation. `on_restored(data)` is called after the parts are restored, and after the chain
     has returned to a savepoint in memory.
+
+    `import_rows(state, data, batch)` adds the portable rows of the plugin's sections, and derives what they lack from the accounts and
+    comments of the batch. It is called after the state's own rows were added. Rows that are here already don't change. It raises ValueError
+    for invalid rows. `export_rows(state, data)` returns the portable rows of the plugin's data.
 
     `warm_up_reads(state, data)` returns incremental reads, which a node makes after its start so that the first client needn't wait.
     """
@@ -88,6 +92,13 @@ class Plugin(Struct, Generic[Data], frozen=True):
         """Return the plugin's data on this state, or None if the plugin isn't enabled."""
         kept: Data | None = state.plugins.get(self.name)
         return kept
+
+
+def ranged(values: Iterable[int], least: int, most: int) -> None:
+    """Raise ValueError unless all of these numbers of portable rows are between `least` and `most`."""
+    for value in values:
+        if not least <= value <= most:
+            raise ValueError(f"the number {value} is not between {least} and {most}")
 
 
 def bound(listener: Callable[[State, Data, Event], None], kept: Data) -> Callable[[State, Event], None]:

@@ -10,7 +10,9 @@ from itertools import islice
 from state.effects.arithmetic import share
 from state.effects.comments import find_comment, payout_time
 from state.operations.content import Vote
-from state.plugins.plugin import Plugin, bound
+from state.plugins.plugin import Plugin, bound, ranged
+from state.portable import Batch, Portable, declare
+from state.portable.exports import exported_rows
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.integers import INT64_MAX, INT64_MIN
 from state.store import Row, Table, Unique
@@ -26,6 +28,9 @@ class Reputation(Row):
 
     account: str = ""
     reputation: int = 0
+
+
+PORTABLE = declare("reputation/rows", Portable(row=Reputation, key=("account",), is_default_absent=True))
 
 
 class Reputations(Table[Reputation]):
@@ -109,4 +114,27 @@ def vote_of(state: State, operation: Vote) -> CommentVote | None:
     return None if voter is None else state.comment_votes.by_comment_voter.get(comment.id, voter.id)
 
 
-REPUTATION = Plugin("reputation", Reputations, install, serves=("reputation_api",), parts=lambda state, kept: {"rows": TablePart(kept)})
+def import_rows(state: State, reputations: Reputations, batch: Batch) -> None:
+    """Add the reputations of accounts."""
+    for values in batch.get("reputation/rows", ()):
+        row = Reputation(**values)
+        ranged((row.reputation,), INT64_MIN, INT64_MAX)
+        is_here = state.accounts.by_name.get(row.account) is not None
+        if row.reputation and is_here and reputations.by_account.get(row.account) is None:
+            reputations.insert(row)
+
+
+def export_rows(state: State, reputations: Reputations) -> Batch:
+    """Return the portable rows of all reputations."""
+    return {"reputation/rows": exported_rows(state, reputations, PORTABLE)}
+
+
+REPUTATION = Plugin(
+    "reputation",
+    Reputations,
+    install,
+    serves=("reputation_api",),
+    parts=lambda state, kept: {"rows": TablePart(kept)},
+    import_rows=import_rows,
+    export_rows=export_rows,
+)

@@ -9,7 +9,8 @@ from state.operations.content import Comment, DeleteComment
 from state.operations.custom import CustomBinary, CustomJson
 from state.plugins.follow.operations import FollowOperation, Inner, read_bare, read_operations
 from state.plugins.follow.operations import ReblogOperation as Reblog
-from state.plugins.follow.rows import BLOG, IGNORE, WORDS, BlogAuthor, Follow, FollowCount, FollowCounts, FollowIndex
+from state.plugins.follow.portable import export_rows, import_rows
+from state.plugins.follow.rows import BLOG, IGNORE, WORDS, BlogAuthor, Follow, FollowIndex, add_to_counts
 from state.plugins.plugin import Plugin, bound
 from state.plugins.reputation import REPUTATION
 from state.plugins.reputation import install as install_reputations
@@ -90,15 +91,6 @@ def apply_follow(state: State, kept: FollowIndex, operation: FollowOperation) ->
     add_to_counts(kept.counts, operation.following, followers=change)
     for changed in kept.on_change:
         changed(state, operation, before, what)
-
-
-def add_to_counts(counts: FollowCounts, account: str, followers: int = 0, following: int = 0) -> None:
-    """Change the counts of an account. A row is created even if nothing changes."""
-    row = counts.by_account.get(account)
-    if row is None:
-        counts.insert(FollowCount(account=account, follower_count=followers, following_count=following))
-    elif followers or following:
-        counts.modify(row, follower_count=row.follower_count + followers, following_count=row.following_count + following)
 
 
 def apply_reblog(state: State, kept: FollowIndex, operation: Reblog) -> None:
@@ -182,4 +174,6 @@ FOLLOW = Plugin(
     uses=(REPUTATION,),
     parts=parts,
     unsaved=("reputations", "on_change", "blogs._comments", "feeds._comments"),
+    import_rows=import_rows,
+    export_rows=export_rows,
 )

@@ -46,6 +46,15 @@ class FollowCounts(Table[FollowCount]):
     by_account = Unique("account")
 
 
+def add_to_counts(counts: FollowCounts, account: str, followers: int = 0, following: int = 0) -> None:
+    """Change the counts of an account. A row is created even if nothing changes."""
+    row = counts.by_account.get(account)
+    if row is None:
+        counts.insert(FollowCount(account=account, follower_count=followers, following_count=following))
+    elif followers or following:
+        counts.modify(row, follower_count=row.follower_count + followers, following_count=row.following_count + following)
+
+
 class BlogAuthor(Row):
     """The number of an author's posts that an account has reblogged, including deleted posts."""
 

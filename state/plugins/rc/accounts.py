@@ -23,6 +23,8 @@ from state.protocol.values.asset import COIN, VESTS, Asset
 from state.tables import State
 from state.tables.accounts import Account
 
+FIRST_ADJUSTMENT = 2_020_748_973  # adjustment in VESTS of every account that exists when credits start
+
 
 def add_account(state: State, rc: Rc, account: Account, adjustment: int) -> None:
     """Give an account without a bar a full one. `adjustment` is added to the bar's maximum."""

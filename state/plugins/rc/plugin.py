@@ -22,6 +22,7 @@ from state.operations.vesting import WithdrawVesting
 from state.operations.witnesses import AccountWitnessVote, WitnessSetProperties
 from state.plugins.plugin import Plugin, bound
 from state.plugins.rc import accounts
+from state.plugins.rc.portable import export_rows, import_rows
 from state.plugins.rc.prices import NEW_ACCOUNTS, NO_USAGE, RESOURCES, pool_after_block, priced
 from state.plugins.rc.rows import REGENERATION_SECONDS, Rc, RcAccount, RcParameters, RcPool, maximum_rc
 from state.plugins.rc.usage import added, usage_of
@@ -37,7 +38,6 @@ from state.tables.accounts import Account
 log = logging.getLogger("coind.rc")
 
 MOST_NEGATIVE_PERCENT = 166  # hundredths of a percent of the maximum, two hours of regeneration
-FIRST_ADJUSTMENT = 2_020_748_973  # adjustment in VESTS of every account that exists when credits start
 # For witness_set_properties the owner pays, even if another key signs. The other operations are frequent, and this is faster than payer_of.
 PAYERS: dict[type[Operation], Callable[[Any], str]] = {
     WitnessSetProperties: attrgetter("owner"),
@@ -197,7 +197,7 @@ def start(state: State, rc: Rc) -> None:
     rc.parameters.insert(RcParameters())
     rc.pools.insert(RcPool(pools=tuple(resource.pool_eq for resource in RESOURCES)))
     for account in state.accounts:
-        accounts.add_account(state, rc, account, FIRST_ADJUSTMENT)
+        accounts.add_account(state, rc, account, accounts.FIRST_ADJUSTMENT)
 
 
 def adopt_subsidy(state: State, rc: Rc) -> None:
@@ -235,4 +235,13 @@ def parts(state: State, kept: Rc) -> dict[str, SnapshotPart]:
     return tables(kept, "parameters", "pools", "accounts")
 
 
-RC = Plugin("rc", Rc, install, serves=("rc_api",), parts=parts, unsaved=("block_usage", "_rates", "_rated", "_regeneration"))
+RC = Plugin(
+    "rc",
+    Rc,
+    install,
+    serves=("rc_api",),
+    parts=parts,
+    unsaved=("block_usage", "_rates", "_rated", "_regeneration"),
+    import_rows=import_rows,
+    export_rows=export_rows,
+)

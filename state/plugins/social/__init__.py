@@ -7,6 +7,7 @@ community_payloads  checks of community operations
 post_metadata       tags, profiles and ratings of posts
 ranked_posts        view that ranks posts
 scores              floating-point scores, displayed reputations
+portable            portable rows of the data
 plugin              the declaration COMMUNITIES, registration of accounts
 communities/        community operations, lists of communities and roles
 posts/              indexing of posts, lists of posts

@@ -4,7 +4,9 @@ Effects and permissions are in actions.py. Source: social.md §1.6.
 """
 
 import json
+import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -62,6 +64,18 @@ class Payload(Struct):
     role: int = GUEST
     text: str = ""
     props: dict[str, Any] = {}
+
+
+@lru_cache(8)
+def name_pattern(prefix: str) -> re.Pattern[str]:
+    """Return the pattern of community names on a chain: the prefix, the digit of the community's type, and four to six more digits."""
+    return re.compile(re.escape(prefix) + r"([123])[0-9]{4,6}")
+
+
+def type_of(prefix: str, name: str) -> int | None:
+    """Return the type of the community with this name, or None if it isn't the name of a community."""
+    match = name_pattern(prefix).fullmatch(name)
+    return None if match is None else int(match[1])
 
 
 def read_json(text: str) -> Any:

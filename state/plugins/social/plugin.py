@@ -3,9 +3,8 @@
 It never refuses an operation. An operation that has no effect on the index is ignored, or causes an error notification. Source: social.md.
 """
 
-import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount
 from state.operations.content import Comment, DeleteComment, Vote
@@ -18,9 +17,10 @@ from state.plugins.plugin import Plugin, bound
 from state.plugins.reputation import REPUTATION
 from state.plugins.social.communities.actions import on_custom_json
 from state.plugins.social.communities.lists import figures
-from state.plugins.social.community_payloads import OWNER
+from state.plugins.social.community_payloads import OWNER, type_of
 from state.plugins.social.index import Social
 from state.plugins.social.notifications.writer import Type, notify
+from state.plugins.social.portable import export_rows, import_rows
 from state.plugins.social.posts import placement
 from state.plugins.social.posts.lists import Scope, ranked_posts
 from state.plugins.social.ranked_posts import EVERYTHING
@@ -69,18 +69,6 @@ def on_creation(state: State, kept: Social, operation: Creation) -> None:
 def on_work(state: State, kept: Social, operation: Pow | Pow2) -> None:
     """After a proof of work, which can have created the worker's account, create the worker's community as in `on_creation`."""
     register(state, kept, operation.worker_account if isinstance(operation, Pow) else operation.work.input.worker_account)
-
-
-@lru_cache(8)
-def name_pattern(prefix: str) -> re.Pattern[str]:
-    """Return the pattern of community names on a chain: the prefix, the digit of the community's type, and four to six more digits."""
-    return re.compile(re.escape(prefix) + r"([123])[0-9]{4,6}")
-
-
-def type_of(prefix: str, name: str) -> int | None:
-    """Return the type of the community with this name, or None if it isn't the name of a community."""
-    match = name_pattern(prefix).fullmatch(name)
-    return None if match is None else int(match[1])
 
 
 def register(state: State, kept: Social, name: str) -> None:
@@ -134,5 +122,7 @@ COMMUNITIES = Plugin(
         "late_counts",
     ),
     on_restored=restored,
+    import_rows=import_rows,
+    export_rows=export_rows,
     warm_up_reads=warm_up_reads,
 )

@@ -4,6 +4,8 @@ metadata     tags in the metadata of comments
 rows         tables, scores
 uses         counts of comments by author and tag
 view         entries in all orders and totals per tag, both derived from the tables on reading
-plugin       the declaration TAGS, data of the plugin, its listeners and rules
+index        `Tags`, data of the plugin
+portable     portable rows of the data
+plugin       the declaration TAGS, its listeners and rules
 lists        discussions, tags by score
 """

@@ -14,13 +14,14 @@ from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.transfers import Transfer
 from state.plugins.plugin import Plugin, bound
 from state.plugins.tags import rows
+from state.plugins.tags.index import Tags, parent_id, rest_of, shown
 from state.plugins.tags.metadata import stored, wanted_tags
-from state.plugins.tags.uses import Uses, UsesPart
-from state.plugins.tags.view import TagView
+from state.plugins.tags.portable import export_rows, import_rows
+from state.plugins.tags.uses import UsesPart
 from state.protocol.constants import COIN_NULL_ACCOUNT, TIME_MAX
 from state.protocol.values.asset import SBD
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward, Hardfork
-from state.store import DirtyMarks, Table
+from state.store import Table
 from state.store.rows import shared
 from state.store.serializers import SnapshotPart, tables
 from state.tables import State
@@ -28,21 +29,6 @@ from state.tables.content import Comment as CommentRow
 
 # All orders take some 5,000 bytes per comment with three entries. On startup they are sorted only up to this number of comments.
 AHEAD_COMMENTS_MAX = 100_000
-
-
-class Tags:
-    """The plugin's data: its tables, and the view that lists read."""
-
-    def __init__(self, state: State) -> None:
-        journal = state.journal
-        self.tagged = rows.TaggedComments(journal)
-        self.rests = rows.TagRests(journal)
-        self.authors = Uses(journal)
-        self.counters = rows.TagCounters(journal)
-        self.counters.insert(rows.TagCounter())
-        self.stale = rows.StaleRoots(journal)
-        self.dirty = DirtyMarks(journal.record, lambda: state.comments.next_id)
-        self.view = TagView(self.tagged, self.rests, self.dirty, journal.read_mode)
 
 
 def install(state: State) -> Tags:
@@ -202,19 +188,6 @@ def show(kept: Tags, row: rows.Tagged, comment: CommentRow) -> None:
         kept.dirty.row(comment.id)
 
 
-def shown(comment: CommentRow) -> dict[str, Any]:
-    """Return the values of a comment that are copied to its row in this plugin."""
-    return {
-        "net_rshares": comment.net_rshares,
-        "net_votes": comment.net_votes,
-        "children": comment.children,
-        "active": comment.active,
-        # Before hardfork 17 a reply has no payout time, since it is paid with its root. So its new entries come last when ordered by payout
-        # time.
-        "cashout": comment.cashout_time,
-    }
-
-
 def retag(state: State, kept: Tags, comment: CommentRow) -> None:
     """Set the tags of a comment to those of its current metadata.
 
@@ -298,26 +271,6 @@ def count_beyond(kept: Tags, row: rows.Tagged, places: Sequence[rows.Place]) -> 
         kept.dirty.name(tag)
 
 
-def rest_of(kept: Tags, tag: str) -> rows.TagRest:
-    """Return the row with a tag's payouts and the last values of its removed entries. The row is created on first use."""
-    row = kept.rests.by_tag.get(tag)
-    if row is None:
-        row = kept.rests.insert(rows.TagRest(tag=tag))
-        kept.dirty.name(tag)
-    return row
-
-
-def parent_id(state: State, comment: CommentRow) -> int:
-    """Return the id of the parent of a comment, 0 for a root post.
-
-    The first comment of a chain also has id 0, so its replies count as root posts in lists and totals, as on the reference.
-    """
-    if not comment.parent_author:
-        return 0
-    parent = find_comment(state, comment.parent_author, comment.parent_permlink)
-    return 0 if parent is None else parent.id
-
-
 def parts(state: State, kept: Tags) -> dict[str, SnapshotPart]:
     """Return the snapshot parts of the plugin's data."""
     return tables(kept, "tagged", "rests", "counters", "stale") | {"authors": UsesPart(kept.authors)}
@@ -342,5 +295,14 @@ def first_of(table: Callable[[], Table[Any]], place: int) -> object:
 
 
 TAGS = Plugin(
-    "tags", Tags, install, serves=("tags_api",), parts=parts, unsaved=("dirty", "view"), on_restored=restored, warm_up_reads=warm_up_reads
+    "tags",
+    Tags,
+    install,
+    serves=("tags_api",),
+    parts=parts,
+    unsaved=("dirty", "view"),
+    on_restored=restored,
+    import_rows=import_rows,
+    export_rows=export_rows,
+    warm_up_reads=warm_up_reads,
 )

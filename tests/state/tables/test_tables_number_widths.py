@@ -18,9 +18,12 @@ from state.effects.delegations import lend
 from state.operations.content import Beneficiary
 from state.plugins import market_history, reputation
 from state.plugins.follow import feeds
+from state.plugins.follow import portable as follow_portable
 from state.plugins.follow import rows as follow
 from state.plugins.rc import rows as rc
+from state.plugins.social import portable as social_portable
 from state.plugins.social import rows as communities_rows
+from state.plugins.tags import portable as tags_portable
 from state.plugins.tags import rows as tags_rows
 from state.plugins.tags import view as tags_view
 from state.protocol.values.asset import COIN, SBD, VESTS
@@ -375,11 +378,17 @@ GIVEN: dict[str, str] = {
 # Rows that the reference doesn't have: the social index, rows derived from other rows, and those of partial chains.
 OURS = {
     market_history.BucketVolume,
+    market_history.TradeRow,
     tags_view.TagEntry,
     tags_view.TagStats,
     partial.OutsideWitnessVotes,
     partial.OutsideProposalVotes,
-} | {cls for cls in vars(communities_rows).values() if isinstance(cls, type) and issubclass(cls, Row)}
+} | {
+    cls
+    for module in (communities_rows, follow_portable, social_portable, tags_portable)
+    for cls in vars(module).values()
+    if isinstance(cls, type) and issubclass(cls, Row) and cls.__module__ == module.__name__
+}
 
 
 def rows(cls: type[Row] = Row) -> Iterable[type[Row]]:

@@ -10,8 +10,8 @@ from state.operations.mining import Pow
 from state.operations.transfers import Transfer
 from state.operations.vesting import TransferToVesting, WithdrawVesting
 from state.operations.witnesses import WitnessSetProperties
-from state.plugins.rc.accounts import on_work
-from state.plugins.rc.plugin import FIRST_ADJUSTMENT, NEGATIVE_SINCE, RC, after_block, charge, fill_pools, payer, payer_of, take
+from state.plugins.rc.accounts import FIRST_ADJUSTMENT, on_work
+from state.plugins.rc.plugin import NEGATIVE_SINCE, RC, after_block, charge, fill_pools, payer, payer_of, take
 from state.plugins.rc.prices import NEW_ACCOUNTS, RESOURCES
 from state.plugins.rc.rows import RcAccount, maximum_rc
 from state.plugins.rc.usage import usage_of

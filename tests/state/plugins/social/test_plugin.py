@@ -1,6 +1,6 @@
 """Names of communities, compared with tests/vectors/social.json."""
 
-from state.plugins.social.plugin import type_of
+from state.plugins.social.community_payloads import type_of
 from tests.helpers.social_fixtures import cases
 
 

@@ -10,9 +10,10 @@ from state.chain.chain import Chain
 from state.effects.comments import comment_of, find_comment, payout_time
 from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.transfers import Transfer
+from state.plugins.tags.index import Tags
 from state.plugins.tags.lists import discussions, promotion_of, tags_by_author, tags_of, trending_tags
 from state.plugins.tags.metadata import named_tags
-from state.plugins.tags.plugin import TAGS, Tags, forget_deleted, on_comment, on_payout, on_reward, on_vote, promote
+from state.plugins.tags.plugin import TAGS, forget_deleted, on_comment, on_payout, on_reward, on_vote, promote
 from state.plugins.tags.view import TagEntry
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.asset import SBD, Asset
