@@ -5,13 +5,12 @@ For a chain in `genesis/`, the chain's spec adds the public test keys.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
 
 from cyclopts import Parameter
-from msgspec.structs import replace
 
 from node.cli.parameters import Config, Flag
 from node.client.errors import NoNode, RefusedCall, Unreachable
@@ -19,14 +18,12 @@ from node.client.http import SHOWN_CHARACTERS_MAX, Client
 from node.client.urls import DEFAULT_URL
 from node.runtime.errors import NodeError, Status, last_line
 from node.runtime.output import write_json
-from node.specs.builder import load_spec, spec_names
+from node.specs.builder import load_spec
+from node.specs.foreign import NotOfFamily, spec_of
 from state.protocol.errors import ChainError
-from state.protocol.keys.keys import NULL_KEY, public_key_from_text
-from state.protocol.spec import ChainSpec, Genesis
+from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
-from state.protocol.values.text import version_from_text
 
-CHAIN_ID_DIGITS = 64
 # Exceptions raised by parsing a result of an unexpected form.
 STRANGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, struct.error, ChainError)
 DEV_GROUP = "dev_api."
@@ -102,14 +99,11 @@ class Remote:
         """The spec of the node's chain. If `genesis/` has a spec with the same chain id and symbols, it is that one. Otherwise it is built
         from the node's constants.
         """
-        config = self._asked("condenser_api.get_config")
-        brand = brand_of(config, self.url)
-        chain_id = self._chain_id(config)
-        facts = {"brand": brand, "chain_id": chain_id, "key_prefix": str(config[f"{brand.upper()}_ADDRESS_PREFIX"]), **self._symbols()}
-        for known in known_specs():
-            if known.chain_id == chain_id and known.brand == brand and known.coin_symbol == facts["coin_symbol"]:
-                return known
-        return foreign_spec(config, facts)
+        config, version = self._asked("condenser_api.get_config"), self._asked("condenser_api.get_version")
+        try:
+            return spec_of(config, version, self.head())
+        except NotOfFamily as error:
+            raise NoNode(f"{self.url} {error}") from None
 
     @cached_property
     def wire(self) -> Wire:
@@ -143,67 +137,3 @@ class Remote:
         if not isinstance(found, dict):
             raise NoNode(f"{self.url} is not a node of this chain family: {method} doesn't return an object")
         return found
-
-    def _chain_id(self, config: dict[str, Any]) -> bytes:
-        """Return the chain id from the node's version or from its constants, since older nodes report it in only one of them."""
-        given = str(self._asked("condenser_api.get_version").get("chain_id", ""))
-        if len(given) != CHAIN_ID_DIGITS:
-            given = next((str(value) for key, value in config.items() if key.endswith("CHAIN_ID")), "")
-        try:
-            chain_id = bytes.fromhex(given)
-        except ValueError:
-            chain_id = b""
-        if len(chain_id) * 2 != CHAIN_ID_DIGITS:
-            raise NoNode(f"{self.url} doesn't report its chain id")
-        return chain_id
-
-    def _symbols(self) -> dict[str, str]:
-        """Return the names of the three symbols, as they appear in the chain's supplies."""
-        props = self.head()
-        debt = next((key for key in props if key.startswith("current_") and key.endswith("_supply") and key != "current_supply"), "")
-        keys = {"coin_symbol": "current_supply", "debt_symbol": debt, "vests_symbol": "total_vesting_shares"}
-        try:
-            return {name: str(props[key]).split(" ")[1] for name, key in keys.items()}
-        except (KeyError, IndexError):
-            raise NoNode(f"{self.url} is not a node of this chain family: it reports no supplies") from None
-
-
-def known_specs() -> Iterator[ChainSpec]:
-    """Yield the chain specs in `genesis/`."""
-    for name in spec_names():
-        yield load_spec(name)
-
-
-def brand_of(config: dict[str, Any], url: str) -> str:
-    """Return the brand of a chain, for example STEEM, which is the prefix of its constants' names."""
-    for key in config:
-        word = key.removesuffix("_ADDRESS_PREFIX")
-        if word != key:
-            return word.lower()
-    raise NoNode(f"{url} is not a node of this chain family: its constants have no address prefix")
-
-
-def foreign_spec(config: dict[str, Any], facts: dict[str, Any]) -> ChainSpec:
-    """Return a spec for a chain that is not in `genesis/`. It suffices for reading and signing the chain's transactions."""
-    upper = facts["brand"].upper()
-    is_test = bool(config.get("IS_TEST_NET"))
-    base = load_spec("testnet" if is_test else "steem-mainnet")
-    try:
-        key = public_key_from_text(str(config.get(f"{upper}_INIT_PUBLIC_KEY_STR", "")), facts["key_prefix"])
-    except ChainError:
-        key = NULL_KEY
-    constants = base.constants
-    fee, version = config.get(f"{upper}_MIN_ACCOUNT_CREATION_FEE"), config.get(f"{upper}_BLOCKCHAIN_VERSION")
-    if isinstance(fee, int):
-        constants = replace(constants, COIN_MIN_ACCOUNT_CREATION_FEE=fee)
-    if isinstance(version, str):
-        constants = replace(constants, COIN_BLOCKCHAIN_VERSION=version_from_text(version))
-    return replace(
-        base,
-        name=f"unknown {facts['brand']} chain",
-        constants=constants,
-        smt=bool(config.get(f"{upper}_ENABLE_SMT", False)),
-        genesis=Genesis(witness=str(config.get(f"{upper}_INIT_MINER_NAME", "initminer")), witness_key=key),
-        witness_keys=(),
-        **facts,
-    )

@@ -42,8 +42,9 @@ def decisive(spec: ChainSpec) -> bytes:
     if spec.base == Base():
         del fields["base"]
     fields["genesis"] = {key: value for key, value in spec.genesis.decisive_fields().items() if value or key != "witnesses"}
-    if not spec.is_partial:
-        del fields["is_partial"]
+    for name in ("is_partial", "treasury_name"):
+        if not fields[name]:
+            del fields[name]
     return msgspec.json.encode(fields, order="sorted")
 
 

@@ -1,15 +1,22 @@
 """Kinds of fields that only records have: other encodings of numbers, and attribute paths to values in rows.
 
-They have no binary form and can't be parsed from JSON. `record_encoder.py` encodes them. Source: rpc-api.md §0, §1.10, §2.
+They have no binary form. `record_encoder.py` encodes them. The kinds of numbers are also parsed, from the replies of other nodes
+(node/fork/rows.py). Source: rpc-api.md §0, §1.10, §2.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from state.protocol.codec.kinds import Codecs, Dump, Kind, Maybe
+from state.protocol.codec.kinds import Codecs, Dump, Kind, Maybe, Parse
+from state.protocol.codec.kinds.money import symbol_from_nai
+from state.protocol.errors import ParseError, require
 from state.protocol.values import asset as assets
+from state.protocol.values.asset import Asset
 from state.protocol.values.convert import json_int
+from state.protocol.values.integers import INT64_MIN, UINT128_MAX
+
+NUMBER_CHARACTERS_MAX = 40
 
 
 class Amount(Kind):
@@ -32,6 +39,16 @@ class Amount(Kind):
 
         return text if legacy else lambda value: {"amount": str(value), "precision": places, "nai": nai}
 
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        symbol, from_text = self.symbol, codecs.symbols.asset_from_text
+
+        def parse(value: Any) -> int:
+            asset = shown_asset(value, from_text)
+            require(asset.symbol == symbol, "the amount has another symbol")
+            return asset.amount
+
+        return parse
+
 
 class Whole(Kind):
     """An integer. It is encoded as text if it doesn't fit into 32 bits or if `always` is set. Otherwise it is encoded as a number.
@@ -46,6 +63,9 @@ class Whole(Kind):
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         return str if self.always else json_int
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Parse:
+        return whole_number
 
 
 class Real(Kind):
@@ -85,6 +105,32 @@ class ConstantField(Kind):
 
     def __init__(self, value: int | str | list[Any]) -> None:
         self.value = value
+
+
+def whole_number(value: Any) -> int:
+    """Parse an integer that is encoded as a number or as text, from -2^63 to 2^128-1. Raises ParseError."""
+    if type(value) is str and len(value) <= NUMBER_CHARACTERS_MAX and value.isascii() and value.removeprefix("-").isdigit():
+        value = int(value)
+    if type(value) is not int or not INT64_MIN <= value <= UINT128_MAX:
+        raise ParseError("it is not an integer, or it is out of range")
+    return value
+
+
+def shown_asset(value: Any, from_text: Parse) -> Asset:
+    """Parse an amount in any of its JSON forms: the condenser's text, an object with the NAI, or a list of its three members.
+
+    `from_text` parses the text. Unlike in requests, amounts can be negative, with the sign that the dumpers write. Raises ChainError.
+    """
+    if type(value) is str:
+        asset: Asset = from_text(value.removeprefix("-"))
+        return Asset(-asset.amount, asset.symbol) if value.startswith("-") else asset
+    members = (
+        value if type(value) is dict else dict(zip(("amount", "precision", "nai"), value, strict=False)) if type(value) is list else {}
+    )
+    nai, places = members.get("nai"), members.get("precision")
+    if type(nai) is not str or type(places) is not int or not 0 <= places <= assets.DECIMALS_MAX:
+        raise ParseError("it is not an amount")
+    return Asset(whole_number(members.get("amount")), symbol_from_nai(nai, places))
 
 
 Big = Annotated[int, Whole()]

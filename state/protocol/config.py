@@ -1,5 +1,6 @@
 """The result of get_config: the constants of a chain spec, in the reference's order and formats. Source: wire-format.md §8.2, §1.14."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from state.protocol import constants
@@ -71,13 +72,19 @@ KEYS = """
 
 def config_object(spec: ChainSpec) -> dict[str, Any]:
     """Return all constants of a chain in the reference's order, with the names spelled for the chain."""
-    shown = {key: how for key, _, how in (word.partition(":") for word in KEYS.split())}
     given = from_spec(spec)
     return {
         spec.spell(key): given[key] if key in given else written(constant(spec, key), how)
-        for key, how in shown.items()
+        for key, how in config_types()
         if is_included(spec, key)
     }
+
+
+def config_types() -> Iterator[tuple[str, str]]:
+    """Yield the names of all constants in order, each with its format, "" for a number or a text."""
+    for word in KEYS.split():
+        key, _, how = word.partition(":")
+        yield key, how
 
 
 def from_spec(spec: ChainSpec) -> dict[str, Any]:

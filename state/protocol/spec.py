@@ -304,6 +304,7 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     plugins: tuple[str, ...] = ()
     community_prefix: str = "coin-"
     remove_threshold: int = 200  # maximum number of proposals and their votes removed per block (-1: no limit)
+    treasury_name: str = ""  # the account that pays proposals ("": that of the reference)
     is_partial: bool = False  # whether the chain begins with a part of another chain's state (state/portable)
     base: Base = Base()
 
@@ -319,7 +320,7 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     @cached_property
     def treasury(self) -> str:
         """The account that pays proposals."""
-        return self.spell(constants.COIN_TREASURY_ACCOUNT)
+        return self.treasury_name or self.spell(constants.COIN_TREASURY_ACCOUNT)
 
     @cached_property
     def hf9_accounts(self) -> tuple[str, ...]:

@@ -76,6 +76,7 @@ class HiveSpelling:
         name = method.rpartition(".")[2]
         if name == "get_config":
             spelt |= {"HIVE_BLOCKCHAIN_VERSION": cls.VERSION, "HIVE_BLOCKCHAIN_HARDFORK_VERSION": cls.HARDFORK, "HIVE_NUM_HARDFORKS": 27}
+            spelt["HIVE_TREASURY_ACCOUNT"] = cls.TREASURY
             spelt["HIVE_TREASURY_FEE"] = spelt.pop("HIVE_PROPOSAL_FEE", 10_000)
         elif name == "get_version":
             spelt = {"blockchain_version": cls.VERSION, "hive_revision": "f" * 40, "fc_revision": "f" * 40}
