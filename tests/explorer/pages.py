@@ -36,6 +36,7 @@ def addresses(node: Node) -> dict[str, str]:
         "due": "/due",
         "refused": "/refused",
         "refusal": f"/refused/{refused['id']}",
+        "fork": "/fork",
         "node": "/node",
         "console": "/console",
         "console method": "/console/database_api.find_accounts",

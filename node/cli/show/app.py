@@ -13,7 +13,7 @@ from node.cli.show import chain as of_chain
 from node.cli.show import content as of_content
 from node.cli.show import market as of_market
 from node.cli.show.reply_fields import require_found
-from node.runtime.errors import NodeError
+from node.runtime.errors import NodeError, last_line
 from node.runtime.output import write_json
 
 show = App(name="show")
@@ -28,12 +28,17 @@ Ask = Callable[[Remote], Any]
 Print = Callable[[Remote, Any], None]
 
 
-def fetch_and_print(options: RemoteOptions, ask: Ask, write: Print) -> int:
-    """Call a node with `ask`, and print the result with `write` or as JSON."""
+def fetch_and_print(options: RemoteOptions, ask: Ask, write: Print, *, is_over_all: bool = False) -> int:
+    """Call a node with `ask`, and print the result with `write` or as JSON.
+
+    `is_over_all` is for lists of everybody's things. If the chain is a partial copy of another one, a line on stderr says so.
+    """
 
     def work(remote: Remote) -> None:
         found = ask(remote)
         write_json(found) if options.json else write(remote, found)
+        if is_over_all and (fork := of_chain.ask_fork(remote)) and not fork["is_complete"]:
+            last_line(f"This chain is a partial copy of {fork['source']}: only what is here is listed.")
 
     return call_node(options, work)
 
@@ -68,7 +73,9 @@ def witness(name: Name, /, *, options: RemoteOptions = RemoteOptions()) -> int:
 def proposals(*, count: Count = 20, options: RemoteOptions = RemoteOptions()) -> int:
     """List active and future proposals ordered by votes."""
     params = [[], count, "by_total_votes", "descending", "all"]
-    return fetch_and_print(options, lambda remote: remote.call("condenser_api.list_proposals", params), of_chain.write_proposals)
+    return fetch_and_print(
+        options, lambda remote: remote.call("condenser_api.list_proposals", params), of_chain.write_proposals, is_over_all=True
+    )
 
 
 # ------------------------------------------------------------------ blocks and transactions
@@ -132,7 +139,7 @@ def accounts(
     *, start: Annotated[str, Parameter(help="The first name.")] = "", count: Count = 100, options: RemoteOptions = RemoteOptions()
 ) -> int:
     """List accounts ordered by name, with their balances."""
-    return fetch_and_print(options, lambda remote: of_accounts.ask_list(remote, start, count), of_accounts.write_list)
+    return fetch_and_print(options, lambda remote: of_accounts.ask_list(remote, start, count), of_accounts.write_list, is_over_all=True)
 
 
 @show.command(name="key", group=ACCOUNTS)
@@ -164,7 +171,7 @@ def posts(
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """List posts."""
-    return fetch_and_print(options, lambda remote: of_content.ask_posts(remote, by, tag, count), of_content.write_posts)
+    return fetch_and_print(options, lambda remote: of_content.ask_posts(remote, by, tag, count), of_content.write_posts, is_over_all=True)
 
 
 # ------------------------------------------------------------------ market
@@ -177,7 +184,7 @@ def market(
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """Show the internal market: prices, orders, recent trades."""
-    return fetch_and_print(options, lambda remote: of_market.ask_market(remote, count), of_market.write_market)
+    return fetch_and_print(options, lambda remote: of_market.ask_market(remote, count), of_market.write_market, is_over_all=True)
 
 
 @show.command(name="orders", group=MARKET)

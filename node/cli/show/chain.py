@@ -26,7 +26,25 @@ def ask_chain(remote: Remote) -> Any:
         "median_properties": remote.call("condenser_api.get_chain_properties", []),
         "price": remote.call("condenser_api.get_current_median_history_price", []),
         "reward_fund": call_if_served(remote, "condenser_api.get_reward_fund", ["post"]),
+        "fork": ask_fork(remote),
     }
+
+
+def ask_fork(remote: Remote) -> Any:
+    """Return the origin of a forked chain, or None. Only coind has forks."""
+    return call_if_served(remote, "explorer_api.get_fork", {})
+
+
+def fork_text(fork: Any) -> str:
+    """Describe the origin of a forked chain."""
+    parts = [f"{fork['source']} at block {fork['block_num']}, {fork['time']}", "complete" if fork["is_complete"] else "a partial copy"]
+    if fork["accounts"] or fork["posts"]:
+        parts.append(f"made with {len(fork['accounts'])} accounts and {len(fork['posts'])} posts")
+    if fork["fetches"]:
+        last = fork["last_fetches"][0]
+        failed = f" ({fork['failed_fetches']} failed)" if fork["failed_fetches"] else ""
+        parts.append(f"{fork['fetches']} fetches{failed}, last {last['what']}" + (f": {last['error']}" if last["error"] else ""))
+    return "; ".join(parts)
 
 
 def write_chain(remote: Remote, chain: Any) -> None:
@@ -38,6 +56,8 @@ def chain_pairs(remote: Remote, chain: Any) -> Iterator[tuple[str, object]]:
     """Yield the properties and the head of a chain, as pairs of name and value."""
     props, medians, feed = chain["properties"], chain["median_properties"], chain["price"]
     yield "chain id", chain["chain_id"]
+    if chain["fork"]:
+        yield "fork of", fork_text(chain["fork"])
     yield "symbols", " ".join(chain["symbols"])
     yield "key prefix", chain["key_prefix"]
     yield "hardfork", f"{chain['hardfork']}, node {chain['version'].get('blockchain_version', '')}"

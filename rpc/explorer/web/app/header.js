@@ -2,6 +2,7 @@
 import { chain, milliseconds, now, refresh, useChain } from "./chain.js";
 import { durationText, numberText, timeText } from "./format.js";
 import { html, useEffect, useRef, useState } from "./html.js";
+import { hostOf } from "./parts/fork.js";
 import { Problem } from "./parts/layout.js";
 import { BlockLink, Ticking } from "./parts/values.js";
 import { Link, go, useAddress } from "./router.js";
@@ -31,6 +32,7 @@ export function Header() {
       <div class="top-row">
         <${Link} class="wordmark" to="/"><img src="/explorer/style/icon.svg" alt="" />coind</${Link}>
         ${overview && html`<span class="badge" title=${`chain id ${overview.chain_id}`}>${overview.chain}</span>`}
+        ${overview?.fork && html`<${ForkBadge} of=${overview.fork} />`}
         <${Search} />
         <${Theme} />
       </div>
@@ -38,6 +40,11 @@ export function Header() {
       ${overview && html`<${Status} />`}
     </header>
   `;
+}
+
+function ForkBadge({ of }) {
+  const title = `${of.source}, block of ${timeText(of.time)} UTC`;
+  return html`<${Link} class="badge accent fork" to="/fork" title=${title}>fork of ${hostOf(of.source)} at block ${numberText(of.block_num)}</${Link}>`;
 }
 
 function Pages() {

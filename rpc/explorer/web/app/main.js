@@ -9,6 +9,7 @@ import Communities from "./pages/communities.js";
 import Community from "./pages/community.js";
 import Console from "./pages/console.js";
 import Due from "./pages/due.js";
+import Fork from "./pages/fork.js";
 import Home from "./pages/home.js";
 import Market from "./pages/market.js";
 import Node from "./pages/node.js";
@@ -40,6 +41,7 @@ const routes = [
   { path: "/tokens", page: Tokens },
   { path: "/token/:nai", page: Tokens },
   { path: "/due", page: Due },
+  { path: "/fork", page: Fork },
   { path: "/node", page: Node },
   { path: "/console", page: Console },
   { path: "/console/:method", page: Console },

@@ -3,6 +3,7 @@
 import { chain } from "./chain.js";
 import { amount, amountText, branded, isAmount, operationOf, percentText } from "./format.js";
 import { html } from "./html.js";
+import { ALL_OTHERS, AllOthers } from "./parts/fork.js";
 import { Link, path } from "./router.js";
 import { customs, sentences } from "./says.js";
 
@@ -128,5 +129,6 @@ function clipped(text) {
 }
 
 export function Account({ name }) {
+  if (name === ALL_OTHERS) return html`<${AllOthers} />`;
   return name ? html`<${Link} class="account" to=${path.account(name)}>${name}</${Link}>` : "nobody";
 }

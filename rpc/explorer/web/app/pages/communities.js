@@ -22,7 +22,7 @@ export default function Communities({ query }) {
     setQuery({ words: new FormData(event.target).get("words").trim(), last: "" });
   };
   return html`
-    <${Page} title="Communities">
+    <${Page} title="Communities" isOverAll>
       <${Card} title="Communities" aside=${SORTS.find(([name]) => name === sort)[1]}>
         <form class="filters" onSubmit=${find}>
           <${Chips} label="Order" options=${SORTS} chosen=${sort} onChoose=${(value) => setQuery({ sort: value === "rank" ? "" : value, last: "" })} />

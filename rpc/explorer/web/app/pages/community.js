@@ -22,7 +22,7 @@ export default function Community({ name, query }) {
   const title = found.result ? plainTitle(found.result.title || name) : plainTitle(name);
   const heading = found.result?.title ? html`<${Title} of=${found.result.title} />` : html`<${Exact} of=${name} />`;
   return html`
-    <${Page} title=${title} heading=${heading} aside=${found.result?.is_nsfw && html`<span class="badge warn">nsfw</span>`}>
+    <${Page} title=${title} heading=${heading} aside=${found.result?.is_nsfw && html`<span class="badge warn">nsfw</span>`} isOverAll>
       <${Answer} of=${found}>${(community) => html`<${Shown} community=${community} query=${query} head=${head} />`}</${Answer}>
     </${Page}>
   `;

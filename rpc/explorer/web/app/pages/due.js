@@ -60,7 +60,7 @@ export default function Due({ query }) {
     }
   };
   return html`
-    <${Page} title="Due" heading="What is due">
+    <${Page} title="Due" heading="What is due" isOverAll>
       <div class="filters">
         <${Chips} label="Kind" chosen=${kind} onChoose=${(value) => setQuery({ kind: value })}
           options=${[["", "all"], ...Object.entries(KINDS).map(([name, [words]]) => [name, words])]} />

@@ -24,7 +24,7 @@ export default function Market({ query }) {
   const isOff = /Could not find API|not enabled/.test(ticker.error?.message ?? "");
   const book = useAnswer(() => loadBook(coin, debt), `${head}`, "book");
   return html`
-    <${Page} title="Market" heading=${`Market of ${coin.symbol} and ${debt.symbol}`}>
+    <${Page} title="Market" heading=${`Market of ${coin.symbol} and ${debt.symbol}`} isOverAll>
       ${isOff
         ? html`<p class="note">This node keeps no history of the market: no trades and no prices. Start it with${" "}
           <code>--enable market_history</code>.</p>`

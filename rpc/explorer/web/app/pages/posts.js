@@ -34,7 +34,7 @@ export default function Posts({ order, tag = "", query }) {
   );
   const title = tag ? `${words} posts in ${plainTitle(tag)}` : `${words} posts`;
   return html`
-    <${Page} title=${title} heading=${tag ? html`Posts in <${Exact} of=${tag} />` : "Posts"}>
+    <${Page} title=${title} heading=${tag ? html`Posts in <${Exact} of=${tag} />` : "Posts"} isOverAll>
       <${Tabs} label="Orders" chosen=${name} tabs=${ORDERS.filter(([, , one]) => one || !tag).map(([one, text]) => [one, text, path.posts(one, tag)])} />
       <${TagForm} order=${name} tag=${tag} key=${tag} />
       <${Card} title=${words} aside=${about}>

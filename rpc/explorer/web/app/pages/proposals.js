@@ -26,7 +26,7 @@ export default function Proposals({ id, query }) {
   const answer = useAnswer(load, String(head), "proposals");
   if (id) return html`<${One} id=${id} answer=${answer} after=${query.get("after") ?? ""} />`;
   return html`
-    <${Page} title="Proposals">
+    <${Page} title="Proposals" isOverAll>
       <${Answer} of=${answer}>${(found) => html`
         <${Treasury} ...${found} />
         <${Listed} ...${found} status=${query.get("status") ?? ""} />`}</${Answer}>

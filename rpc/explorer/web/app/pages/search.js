@@ -2,6 +2,7 @@
 import { useChain } from "../chain.js";
 import { numberText, shortId } from "../format.js";
 import { html, useEffect } from "../html.js";
+import { ALL_OTHERS, AllOthers } from "../parts/fork.js";
 import { Answer, Card, Page } from "../parts/layout.js";
 import { Link, go, path } from "../router.js";
 import { useCall } from "../rpc.js";
@@ -57,6 +58,7 @@ function Hit({ of }) {
     account: of.account,
   };
   const where = of.kind === "transaction" && (of.block_num === null ? ", waits for a block" : `, in block ${numberText(of.block_num)}`);
+  if (of.account === ALL_OTHERS) return html`<${Link} to=${addressOf(of)}><${AllOthers} /></${Link}>`;
   return html`<span class="badge">${of.kind}</span> <${Link} to=${addressOf(of)}>${names[of.kind]}</${Link}>${where}`;
 }
 

@@ -4,6 +4,7 @@ import { amountText, isAmount, numberText } from "../format.js";
 import { html, useState, useStyle } from "../html.js";
 import { Link, path } from "../router.js";
 import { useCall } from "../rpc.js";
+import { ALL_OTHERS, AllOthers } from "./fork.js";
 import { Answer, Card } from "./layout.js";
 
 const KINDS = { created: "good", removed: "bad" };
@@ -71,7 +72,7 @@ function Row({ of }) {
       <tr>
         ${!i && html`
           <th scope="rowgroup" rowspan=${count} class="row-name">
-            ${to ? html`<${Link} to=${to}>${name}</${Link}>` : html`<span class="break">${name}</span>`}
+            ${name === ALL_OTHERS ? html`<${AllOthers} />` : to ? html`<${Link} to=${to}>${name}</${Link}>` : html`<span class="break">${name}</span>`}
             ${of.change !== "changed" && html` <span class=${`badge ${KINDS[of.change]}`}>${of.change}</span>`}
           </th>`}
         <td class="mono">${one?.field}</td>

@@ -1,0 +1,32 @@
+// What a chain that begins where another one stood says about itself: everybody who isn't here is one account, and lists have only what is.
+import { chain } from "../chain.js";
+import { html } from "../html.js";
+import { Link } from "../router.js";
+
+// The account that holds what everybody who isn't here holds together. Nobody can register a name with a space.
+export const ALL_OTHERS = "all others";
+
+// The host of an address, or the whole text if it is none.
+export function hostOf(source) {
+  try {
+    return new URL(source).host || source;
+  } catch {
+    return source;
+  }
+}
+
+export function AllOthers() {
+  const { fork } = chain.overview;
+  const title = `Everybody at ${fork ? hostOf(fork.source) : "the source"} who isn't on this chain, as one account`;
+  return html`<span class="others" title=${title}>${ALL_OTHERS}</span>`;
+}
+
+// Stands on pages with lists over everybody.
+export function OnlyHere() {
+  const { fork } = chain.overview;
+  if (!fork || fork.is_complete) return null;
+  return html`
+    <p class="note">
+      This page shows only what is on this chain: a part of what <${Link} to="/fork">${hostOf(fork.source)}</${Link}> has.
+    </p>`;
+}
