@@ -53,7 +53,6 @@ QUERIES = (
             ("database_api.find_vesting_delegations", {"account": NAME}, "delegations"),
             ("condenser_api.get_vesting_delegations", [NAME, "", PAGE], ""),
         ),
-        count="delegated_vesting_shares",
         key="delegatee",
         pages=(
             ("database_api.list_vesting_delegations", {"start": [NAME, LAST], "limit": PAGE, "order": "by_delegation"}, "delegations"),

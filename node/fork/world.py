@@ -16,7 +16,7 @@ from node.fork.source import Call, Source, is_missing
 from node.fork.spec import HARDFORK_MAX, chunks, reader_of
 from rpc.declare.record_fields import whole_number
 from state.plugins.rc.prices import RESOURCES, Resource
-from state.portable import Batch
+from state.portable import PORTABLE, Batch
 from state.protocol import constants
 from state.protocol.codec.kinds import Many, Release, Seconds, SymbolKind
 from state.protocol.errors import ChainError
@@ -187,7 +187,7 @@ class _Pass:
         self._witnesses: Batch = {}
         for method, reply in self._of("witnesses"):
             add_witness_rows(reader, self._witnesses, method, reply)
-        self._witness_rows = _distinct(self._witnesses.get("witnesses", []), "owner")
+        self._witness_rows = distinct("witnesses", self._witnesses.get("witnesses", []))
         self._schedule = reader.row("witness_schedules", *self._one("schedule"))
         self._props = [reader.row("global_properties", method, reply) for method, reply in self._of("head")]
 
@@ -272,8 +272,9 @@ class _Pass:
         for method, reply in self._of("proposals"):
             for row in reader.rows("proposals", method, reply, "" if method.startswith(LEGACY) else "proposals"):
                 add(batch, "proposals", row)
-        batch["proposals"] = _distinct(batch.get("proposals", []), "proposal_id")
         self._add_tokens(batch)
+        for table in ("proposals", "smt_tokens", "smt_icos", "smt_emissions"):
+            batch[table] = distinct(table, batch.get(table, []))
         self._add_resources(batch)
         return batch
 
@@ -414,6 +415,7 @@ async def _served(source: Source, calls: Iterable[tuple[str, Any]]) -> tuple[str
     return None
 
 
-def _distinct(rows: Iterable[PortableRow], key: str) -> list[PortableRow]:
+def distinct(table: str, rows: Iterable[PortableRow]) -> list[PortableRow]:
     """Return the rows without repetitions, in order. A page begins with the last row of the one before."""
-    return list({row[key]: row for row in rows}.values())
+    key = PORTABLE[table].key
+    return list({tuple(row[column] for column in key): row for row in rows}.values())

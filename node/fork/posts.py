@@ -1,0 +1,370 @@
+"""Reads posts of a source with their discussions, texts and votes.
+
+database_api shows all columns. Behind an indexer only condenser_api and bridge are there. Some indexers leave out members of
+`get_content`, which are then computed from the votes (`complete`).
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from node.client.errors import RefusedCall
+from node.fork.accounts import add
+from node.fork.rows import Parts, PortableRow, Reader
+from node.fork.source import Call, Source
+from node.fork.spec import chunks, reader_of
+from state.portable import Batch
+from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_PERMLINK_LENGTH, TIME_MAX
+from state.protocol.values.text import is_valid_account_name, size
+
+Key = tuple[str, str]
+"""Author and permlink of a post or a reply."""
+
+PAGE = 1000
+DISCUSSION_MAX = 2000
+VOTES_MAX = 1000
+POSTS_AT_ONCE = 500
+# Discussions whose keys are read before their ancestors are known to be complete.
+LEVELS_MAX = 256
+LISTED_AT_ONCE, LISTED_MAX = 100, 10_000
+
+FIND, LIST, VOTES = "database_api.find_comments", "database_api.list_comments", "database_api.find_votes"
+CONTENT, REPLIES, DISCUSSION = "condenser_api.get_content", "condenser_api.get_content_replies", "bridge.get_discussion"
+# Lists of an account's newest posts, with the member of the result that has the list.
+NEWEST: tuple[tuple[str, str], ...] = (
+    ("bridge.get_account_posts", ""),
+    ("condenser_api.get_discussions_by_author_before_date", ""),
+    ("tags_api.get_discussions_by_author_before_date", "discussions"),
+)
+BRIDGE_PAGE, NEVER = 20, "2106-02-07T06:28:14"
+
+
+async def read_posts(source: Source, posts: Iterable[Key], *, discussions: bool = True) -> Batch:
+    """Read posts or replies with the posts that they reply to, or with their whole discussions.
+
+    Of each discussion at most DISCUSSION_MAX posts and replies are read, and of each of them at most VOTES_MAX votes. Posts that the source
+    doesn't have are omitted. Raises RefusedCall, SourceSilent and SourceWrong.
+    """
+    reader = await reader_of(source)
+    wanted = [key for key in dict.fromkeys(posts) if is_key(key)]
+    is_complete = await source.has(FIND) and await source.has(VOTES)
+    posts_of = _DatabasePosts(source, reader) if is_complete else _CondenserPosts(source, reader)
+    await posts_of.read(wanted)
+    if discussions:
+        await posts_of.read_discussions()
+    await posts_of.read_ancestors()
+    return await posts_of.batch()
+
+
+async def newest_posts(source: Source, account: str, count: int) -> list[Key]:
+    """Return the newest posts of an account, newest first, without replies. Raises RefusedCall, SourceSilent and SourceWrong."""
+    reader = await reader_of(source)
+    if not is_valid_account_name(account) or count <= 0:
+        return []
+    count = min(count, LISTED_MAX)
+    refused: RefusedCall | None = None
+    for method, key in NEWEST:
+        if await source.has(method):
+            try:
+                return await _newest_by(source, reader, method, key, account, count)
+            except RefusedCall as error:  # without the plugin, too
+                refused = error
+    if await source.has(LIST):
+        return await _newest_by_permlink(source, reader, account, count)
+    if refused is not None:
+        raise refused
+    reader.notes.add("newest posts of accounts: the source doesn't list them")
+    return []
+
+
+async def _newest_by(source: Source, reader: Reader, method: str, key: str, account: str, count: int) -> list[Key]:
+    found: dict[Key, None] = {}
+    while len(found) < count:
+        start = next(reversed(found))[1] if found else ""
+        if method.startswith("bridge."):
+            page = min(BRIDGE_PAGE, count + 1)
+            params: Any = {"sort": "posts", "account": account, "limit": page}
+            params |= {"start_author": account, "start_permlink": start} if start else {}
+        else:
+            page = min(LISTED_AT_ONCE, count + 1)
+            values = {"author": account, "start_permlink": start, "before_date": NEVER, "limit": page}
+            params = list(values.values()) if method.startswith("condenser_api.") else values
+        before = len(found)
+        values_shown = reader.items(method, await source.call(method, params), key, page)
+        for at, value in enumerate(values_shown):
+            post = key_of(reader, method, value, f"{key}[{at}]")
+            if post[0] == account:
+                found[post] = None
+        if len(values_shown) < page or len(found) == before:
+            break
+    return list(found)[:count]
+
+
+async def _newest_by_permlink(source: Source, reader: Reader, account: str, count: int) -> list[Key]:
+    """Return the newest posts from the list of all posts and replies of an account, which is ordered by permlink."""
+    found: dict[Key, PortableRow] = {}
+    start, listed = "", 0
+    while listed < LISTED_MAX:
+        reply = await source.call(LIST, {"start": [account, start], "limit": PAGE, "order": "by_permlink"})
+        values = reader.items(LIST, reply, "comments", PAGE)
+        rows = [reader.parts("comments", LIST, value, f"comments[{at}]")["row"] for at, value in enumerate(values)]
+        own = [row for row in rows if row["author"] == account and row["permlink"] >= start]
+        found |= {(account, row["permlink"]): row for row in own if not row["parent_author"]}
+        listed += len(own)
+        if len(own) < PAGE or own[-1]["permlink"] == start:
+            break
+        start = own[-1]["permlink"]
+    else:
+        reader.notes.add(f"posts of {account}: only the first {listed} in order of permlinks were looked at")
+    return sorted(found, key=lambda key: (-found[key]["created"], key))[:count]
+
+
+def is_key(key: Key) -> bool:
+    """Whether author and permlink can be those of a post."""
+    author, permlink = key
+    return is_valid_account_name(author) and 0 < size(permlink) <= COIN_MAX_PERMLINK_LENGTH
+
+
+def key_of(reader: Reader, method: str, value: Any, member: str) -> Key:
+    """Return the author and permlink in the record of a post."""
+    author, permlink = (value.get(name) for name in ("author", "permlink")) if type(value) is dict else (None, None)
+    if type(author) is not str or type(permlink) is not str or not is_key((author, permlink)):
+        raise reader.wrong(method, member, "it is not a post")
+    return author, permlink
+
+
+class _Posts:
+    """Posts that are read from a source. `found` are their parts by key; those of a post that doesn't exist are None."""
+
+    def __init__(self, source: Source, reader: Reader) -> None:
+        self._source, self._reader = source, reader
+        self.found: dict[Key, Parts | None] = {}
+        self.votes: dict[Key, list[tuple[str, PortableRow]]] = {}
+        self._ids: dict[Key, int] = {}  # of the source's rows, which are in the order in which they were written
+
+    async def read(self, keys: Sequence[Key]) -> None:
+        """Read posts."""
+        raise NotImplementedError
+
+    async def members(self, root: Key, count: int) -> list[Key]:
+        """Read the `count` posts of a discussion, or only their keys. Return the keys of those that the source lists."""
+        raise NotImplementedError
+
+    async def read_votes(self) -> None:
+        """Read the votes on all posts."""
+        raise NotImplementedError
+
+    async def read_discussions(self) -> None:
+        """Read the whole discussions of the posts that were read."""
+        await self.read_ancestors()
+        for root in dict.fromkeys(self._root(key, found) for key, found in self.found.items() if found is not None):
+            parts = self.found.get(root)
+            if parts is None:
+                continue
+            count = 1 + parts["row"]["children"]
+            members = (await self.members(root, count))[:DISCUSSION_MAX]
+            await self.read(members)
+            if len(members) < count:
+                self._reader.notes.add(f"discussion of {root[0]}/{root[1]}: {len(members)} of {count} posts and replies were read")
+
+    async def read_ancestors(self) -> None:
+        """Read the posts that posts reply to, up to the roots. Drop replies to posts that the source doesn't have."""
+        for _ in range(LEVELS_MAX):
+            wanted = {parent for parts in self.found.values() if parts is not None and (parent := _parent(parts)) is not None}
+            missing = sorted(wanted - self.found.keys())
+            if not missing:
+                break
+            await self.read(missing)
+        dropped = True
+        while dropped:
+            dropped = False
+            for key, parts in self.found.items():
+                parent = None if parts is None else _parent(parts)
+                if parent is not None and self.found.get(parent) is None:
+                    self.found[key] = None
+                    dropped = True
+
+    async def batch(self) -> Batch:
+        """Return the rows of the posts, their texts and their votes, in the order in which they were written."""
+        await self.read_votes()
+        batch: Batch = {}
+        known = {key: parts for key, parts in self.found.items() if parts is not None}
+        for key in sorted(known, key=lambda key: (known[key]["row"]["created"], self._ids[key], known[key]["row"]["depth"], key)):
+            parts = known[key]
+            row = parts["row"]
+            row["root_comment"] = self._root(key, parts)
+            votes = self.votes.get(key, [])
+            complete(row, [vote for _, vote in votes])
+            add(batch, "comments", row)
+            add(batch, "comment_contents", {"comment": key, **parts["texts"]})
+            for voter, vote in votes[:VOTES_MAX]:
+                add(batch, "comment_votes", {"comment": key, "voter": voter, **vote})
+        return batch
+
+    def keep(self, key: Key, value: dict[str, Any], parts: Parts) -> None:
+        """Keep the parts of a post that were read from the record `value`."""
+        self.found[key] = parts
+        number = value.get("id")
+        self._ids[key] = number if type(number) is int else 0
+
+    def _root(self, key: Key, parts: Parts) -> Key:
+        """Return the post that a discussion begins with."""
+        for _ in range(LEVELS_MAX):
+            parent = _parent(parts)
+            if parent is None:
+                return key
+            above = self.found.get(parent)
+            if above is None:
+                root = parts["root"]
+                return root.get("author", parent[0]), root.get("permlink", parent[1])
+            key, parts = parent, above
+        return key
+
+
+def _parent(parts: Parts) -> Key | None:
+    """Return the post that a reply replies to, or None for a post."""
+    row = parts["row"]
+    author = row.get("parent_author", "")
+    return (author, row.get("parent_permlink", "")) if author else None
+
+
+class _DatabasePosts(_Posts):
+    """Posts from database_api."""
+
+    async def read(self, keys: Sequence[Key]) -> None:
+        missing = [key for key in keys if key not in self.found]
+        # Nodes differ in the name of the argument.
+        calls = [
+            (FIND, {"start": part, "limit": PAGE, "order": "by_permlink", "comments": part}) for part in chunks(missing, POSTS_AT_ONCE)
+        ]
+        for reply in await self._source.batch(calls):
+            self._add(FIND, reply)
+        for key in missing:
+            self.found.setdefault(key, None)
+
+    async def members(self, root: Key, count: int) -> list[Key]:
+        if not await self._source.has(LIST):
+            return await _bridge_members(self._source, self._reader, root)
+        found: dict[Key, None] = {}
+        start: Key = ("", "")
+        while len(found) < DISCUSSION_MAX:
+            reply = await self._source.call(LIST, {"start": [*root, *start], "limit": PAGE, "order": "by_root"})
+            keys = self._add(LIST, reply, root)
+            is_last = len(keys) < PAGE or keys[-1] in found
+            found |= dict.fromkeys(keys)
+            if is_last:
+                break
+            start = keys[-1]
+        return list(found)
+
+    async def read_votes(self) -> None:
+        reader = self._reader
+        keys = [key for key, parts in self.found.items() if parts is not None]
+        calls = [(VOTES, {"author": author, "permlink": permlink}) for author, permlink in keys]
+        for key, reply in zip(keys, await self._source.attempt(calls), strict=True):
+            if isinstance(reply, RefusedCall):
+                self.found[key] = None  # the post was deleted meanwhile
+                continue
+            for at, value in enumerate(reader.items(VOTES, reply, "votes", VOTES_MAX)):
+                parts = reader.parts("comment_votes", VOTES, value, f"votes[{at}]")
+                if (parts["comment"]["author"], parts["comment"]["permlink"]) == key:
+                    self.votes.setdefault(key, []).append((parts["extras"]["voter"], parts["row"]))
+
+    def _add(self, method: str, reply: Any, root: Key | None = None) -> list[Key]:
+        """Add the posts in a reply, only those with the root `root` if it is given. Return their keys."""
+        keys = []
+        for at, value in enumerate(self._reader.items(method, reply, "comments", PAGE)):
+            member = f"comments[{at}]"
+            parts = self._reader.parts("comments", method, value, member)
+            if root is not None and (parts["root"]["author"], parts["root"]["permlink"]) != root:
+                break
+            key = key_of(self._reader, method, value, member)
+            self.keep(key, value, parts)
+            keys.append(key)
+        return keys
+
+
+class _CondenserPosts(_Posts):
+    """Posts from condenser_api, whose records contain the votes."""
+
+    async def read(self, keys: Sequence[Key]) -> None:
+        missing = [key for key in keys if key not in self.found]
+        replies = await self._source.attempt([(CONTENT, list(key)) for key in missing])
+        for key, reply in zip(missing, replies, strict=True):
+            self.found[key] = None
+            # Nodes answer with an empty record if there is no such post, indexers with an error.
+            if type(reply) is dict and reply.get("author"):
+                self._add(key, reply)
+            elif not isinstance(reply, RefusedCall | dict):
+                raise self._reader.wrong(CONTENT, "", "it is not a post")
+
+    async def members(self, root: Key, count: int) -> list[Key]:
+        if await self._source.has(DISCUSSION):
+            # It ends at 50 levels and 500 posts.
+            members = await _bridge_members(self._source, self._reader, root)
+            if len(members) >= min(count, DISCUSSION_MAX) or not await self._source.has(REPLIES):
+                return members
+        found, level = {root: None}, [root]
+        while level and len(found) < DISCUSSION_MAX:
+            replies = await self._source.batch([(REPLIES, list(key)) for key in level])
+            below = [
+                key_of(self._reader, REPLIES, value, f"[{at}]")
+                for reply in replies
+                for at, value in enumerate(self._reader.items(REPLIES, reply))
+            ]
+            level = [key for key in dict.fromkeys(below) if key not in found]
+            found |= dict.fromkeys(level)
+        return list(found)
+
+    async def read_votes(self) -> None:
+        """Do nothing: the votes came with the posts."""
+
+    def _add(self, key: Key, value: dict[str, Any]) -> None:
+        reader = self._reader
+        parts = reader.parts("discussions", CONTENT, value)
+        row = parts["row"]
+        if key_of(reader, CONTENT, value, "") != key:
+            raise reader.wrong(CONTENT, "permlink", f"it is not {key[0]}/{key[1]}")
+        row["cashout_time"] = parts["extras"]["cashout_time"]
+        parts["texts"]["body"] = parts["extras"]["body"]
+        self.keep(key, value, parts)
+        for at, vote in enumerate(reader.items(CONTENT, value.get("active_votes", []))):
+            shown = reader.parts("discussion_votes", CONTENT, vote, f"active_votes[{at}]")
+            self.votes.setdefault(key, []).append((shown["extras"]["voter"], shown["row"]))
+
+
+async def _bridge_members(source: Source, reader: Reader, root: Key) -> list[Key]:
+    call: Call = (DISCUSSION, {"author": root[0], "permlink": root[1]})
+    reply = await source.call(*call)
+    if type(reply) is not dict:
+        raise reader.wrong(DISCUSSION, "", "it is not an object")
+    return [key_of(reader, DISCUSSION, value, at) for at, value in reply.items()]
+
+
+def complete(row: PortableRow, votes: Sequence[PortableRow]) -> None:
+    """Add the columns that an indexer leaves out to the row of a post: those that can be computed from its votes, and usual values."""
+    for vote in votes:
+        # Curators share by weight. Without the weights, they share by the strength of their votes.
+        vote.setdefault("weight", max(0, vote["rshares"]))
+    rshares = [vote["rshares"] for vote in votes]
+    is_paid = row["cashout_time"] == TIME_MAX
+    for column, value in (
+        ("parent_author", ""),
+        ("parent_permlink", row["category"]),
+        ("active", row["created"]),
+        ("net_rshares", 0 if is_paid else sum(rshares)),
+        ("abs_rshares", 0 if is_paid else sum(map(abs, rshares))),
+        ("vote_rshares", 0 if is_paid else sum(value for value in rshares if value > 0)),
+        ("children_abs_rshares", 0),
+        ("total_vote_weight", 0 if is_paid else sum(vote["weight"] for vote in votes)),
+        ("net_votes", sum((value > 0) - (value < 0) for value in rshares)),
+        ("reward_weight", COIN_100_PERCENT),
+        ("max_cashout_time", TIME_MAX),
+        ("last_payout", 0),
+        ("total_payout_value", 0),
+        ("curator_payout_value", 0),
+        ("author_rewards", 0),
+        ("allow_replies", True),
+        ("allow_votes", True),
+        ("allow_curation_rewards", True),
+    ):
+        row.setdefault(column, value)
