@@ -78,6 +78,9 @@ def check_votes(state: State) -> None:
         voted[vote.account] += 1
         if not account.proxy:
             votes[vote.witness] += account.witness_vote_weight
+    for outside in state.outside_witness_votes:
+        # Votes of accounts that aren't here, on a partial chain.
+        votes[outside.witness] += outside.weight
     for witness in state.witnesses:
         equal(f"votes of {witness.owner}", witness.votes, votes[witness.owner])
     if state.hardfork >= 8:

@@ -23,4 +23,7 @@ def remove_proposals(state: State, proposals: Iterable[Proposal]) -> None:
         if left == 0:
             return
         left -= 1
+        outside = state.outside_proposal_votes.by_proposal_id.get(proposal.proposal_id)
+        if outside is not None:
+            state.outside_proposal_votes.remove(outside)
         state.proposals.remove(proposal)

@@ -5,6 +5,7 @@ row's key instead: an account's name, or a comment's author and permlink. declar
 columns of each table, which may be left out. Plugins declare theirs with `declare`.
 """
 
+from state.portable.arrivals import account_level
 from state.portable.batch import BATCH_SIZE_MAX, pack_batch, unpack_batch
 from state.portable.declarations import PORTABLE, SPECIAL, Batch, Portable, PortableRow, declare
 from state.portable.exports import export_rows, shown_digest
@@ -19,6 +20,7 @@ __all__ = [
     "Batch",
     "Portable",
     "PortableRow",
+    "account_level",
     "declare",
     "export_rows",
     "import_rows",

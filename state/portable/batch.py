@@ -50,7 +50,7 @@ def _row_type(name: str) -> Any:
     if portable is None:
         raise ValueError(f"unknown table {name!r}")
     fields: list[Any] = [("id", int | UnsetType, UNSET)]
-    for column, kind in portable.columns.items():
+    for column, kind in (portable.columns | portable.marks).items():
         fields.append((column, kind) if column in portable.key else (column, kind | UnsetType, UNSET))
     return msgspec.defstruct(name.replace("/", "_"), fields, kw_only=True, forbid_unknown_fields=True)
 

@@ -64,7 +64,8 @@ class Portable(Struct, frozen=True, kw_only=True, dict=True):
     of other rows. `hidden` gives the meaning of each column that no method shows. Left out, a column has the default of its row class.
     If `all_hidden` isn't empty, no method shows the table, and it says what that means. With `is_default_absent`, methods show a missing
     row like one with default values. `id_column` is a column that equals the row's id. `special` are the types of columns that the row
-    class declares as Any.
+    class declares as Any. `owner` is the column with the name of the account to which a row belongs, and `names` are further columns with
+    names of accounts. `marks` are the types of further values that say something about a row.
     """
 
     row: type[Row]
@@ -74,6 +75,9 @@ class Portable(Struct, frozen=True, kw_only=True, dict=True):
     all_hidden: str = ""
     is_default_absent: bool = False
     id_column: str = ""
+    owner: str = ""
+    names: tuple[str, ...] = ()
+    marks: dict[str, Any] = {}
     special: Special = {}
 
     @cached_property
@@ -87,6 +91,8 @@ class Portable(Struct, frozen=True, kw_only=True, dict=True):
         """The columns that methods show."""
         return () if self.all_hidden else tuple(column for column in self.columns if column not in self.hidden)
 
+
+NO_TOKENS = "accounts' balances in tokens: no operation of this version creates tokens, so only state edits do"
 
 PORTABLE: dict[str, Portable] = {
     "global_properties": Portable(row=globals.GlobalProperties),
@@ -102,35 +108,43 @@ PORTABLE: dict[str, Portable] = {
             "collisions": "draws of a name that was taken, for that block",
         },
     ),
-    "accounts": Portable(row=accounts.Account, key=("name",)),
+    "accounts": Portable(row=accounts.Account, key=("name",), names=("name", "proxy"), marks={"is_light": bool}),
     "account_metadata": Portable(row=accounts.AccountMetadata, key=("account",), references={"account": ACCOUNT}, is_default_absent=True),
-    "account_authorities": Portable(row=accounts.AccountAuthority, key=("account",), is_default_absent=True),
-    "owner_histories": Portable(row=accounts.OwnerHistory, key=("account", "last_valid_time")),
-    "recovery_requests": Portable(row=accounts.RecoveryRequest, key=("account_to_recover",)),
-    "change_recovery_requests": Portable(row=accounts.ChangeRecoveryRequest, key=("account_to_recover",)),
-    "decline_voting_requests": Portable(row=accounts.DeclineVotingRequest, key=("account",)),
+    "account_authorities": Portable(row=accounts.AccountAuthority, key=("account",), names=("account",), is_default_absent=True),
+    "owner_histories": Portable(row=accounts.OwnerHistory, key=("account", "last_valid_time"), owner="account"),
+    "recovery_requests": Portable(row=accounts.RecoveryRequest, key=("account_to_recover",), owner="account_to_recover"),
+    "change_recovery_requests": Portable(
+        row=accounts.ChangeRecoveryRequest, key=("account_to_recover",), owner="account_to_recover", names=("recovery_account",)
+    ),
+    "decline_voting_requests": Portable(row=accounts.DeclineVotingRequest, key=("account",), owner="account"),
     "witnesses": Portable(
         row=witnesses.Witness,
         key=("owner",),
+        names=("owner",),
         hidden={"schedule": "how the witness got its slot in this round, which determines the pay of its blocks"},
     ),
-    "witness_votes": Portable(row=witnesses.WitnessVote, key=("account", "witness")),
-    "vesting_delegations": Portable(row=accounts.VestingDelegation, key=("delegator", "delegatee")),
-    "delegation_expirations": Portable(row=accounts.DelegationExpiration, key=("delegator", "expiration")),
-    "withdraw_routes": Portable(row=accounts.WithdrawRoute, key=("from_account", "to_account")),
-    "limit_orders": Portable(row=market.LimitOrder, key=("seller", "orderid")),
-    "convert_requests": Portable(row=market.ConvertRequest, key=("owner", "requestid")),
+    "witness_votes": Portable(row=witnesses.WitnessVote, key=("account", "witness"), owner="account"),
+    "vesting_delegations": Portable(
+        row=accounts.VestingDelegation, key=("delegator", "delegatee"), owner="delegator", names=("delegatee",)
+    ),
+    "delegation_expirations": Portable(row=accounts.DelegationExpiration, key=("delegator", "expiration"), owner="delegator"),
+    "withdraw_routes": Portable(
+        row=accounts.WithdrawRoute, key=("from_account", "to_account"), owner="from_account", names=("to_account",)
+    ),
+    "limit_orders": Portable(row=market.LimitOrder, key=("seller", "orderid"), owner="seller"),
+    "convert_requests": Portable(row=market.ConvertRequest, key=("owner", "requestid"), owner="owner"),
     "liquidity_rewards": Portable(
         row=market.LiquidityReward,
         key=("owner",),
         references={"owner": ACCOUNT},
         all_hidden="traded volumes of market makers, which rules read only before hardfork 12",
     ),
-    "escrows": Portable(row=payments.Escrow, key=("from_", "escrow_id")),
-    "savings_withdraws": Portable(row=payments.SavingsWithdraw, key=("from_", "request_id")),
+    "escrows": Portable(row=payments.Escrow, key=("from_", "escrow_id"), owner="from_", names=("to", "agent")),
+    "savings_withdraws": Portable(row=payments.SavingsWithdraw, key=("from_", "request_id"), owner="from_", names=("to",)),
     "comments": Portable(
         row=content.Comment,
         key=("author", "permlink"),
+        names=("author",),
         references={"root_comment": COMMENT},
         hidden={
             "beneficiary_payout_value": "the total of the beneficiaries' payouts, which no rule reads",
@@ -139,20 +153,23 @@ PORTABLE: dict[str, Portable] = {
         special={"beneficiaries": tuple[Beneficiary, ...], "allowed_vote_assets": tuple[tuple[int, VotableAssetInfo], ...]},
     ),
     "comment_contents": Portable(row=content.CommentContent, key=("comment",), references={"comment": COMMENT}, is_default_absent=True),
-    "comment_votes": Portable(row=content.CommentVote, key=("comment", "voter"), references={"comment": COMMENT, "voter": ACCOUNT}),
+    "comment_votes": Portable(
+        row=content.CommentVote, key=("comment", "voter"), references={"comment": COMMENT, "voter": ACCOUNT}, names=("voter",)
+    ),
     "proposals": Portable(
         row=proposals.Proposal,
         key=("proposal_id",),
         id_column="proposal_id",
+        names=("creator", "receiver"),
         hidden={"removed": "set while a proposal and its votes are removed over several blocks: the removal starts again"},
     ),
-    "proposal_votes": Portable(row=proposals.ProposalVote, key=("proposal_id", "voter")),
-    "smt_tokens": Portable(row=smt.SmtToken, key=("liquid_symbol",)),
+    "proposal_votes": Portable(row=proposals.ProposalVote, key=("proposal_id", "voter"), owner="voter"),
+    "smt_tokens": Portable(row=smt.SmtToken, key=("liquid_symbol",), names=("control_account",)),
     "smt_icos": Portable(row=smt.SmtIco, key=("symbol",), special={"capped_generation_policy": SmtCappedGenerationPolicy | None}),
     "smt_emissions": Portable(row=smt.SmtEmission, key=("symbol", "schedule_time")),
-    "smt_contributions": Portable(row=smt.SmtContribution, key=("symbol", "contributor", "contribution_id")),
-    "regular_balances": Portable(row=smt.RegularBalance, key=("owner", "liquid_symbol")),
-    "rewards_balances": Portable(row=smt.RewardsBalance, key=("owner", "liquid_symbol")),
+    "smt_contributions": Portable(row=smt.SmtContribution, key=("symbol", "contributor", "contribution_id"), owner="contributor"),
+    "regular_balances": Portable(row=smt.RegularBalance, key=("owner", "liquid_symbol"), all_hidden=NO_TOKENS),
+    "rewards_balances": Portable(row=smt.RewardsBalance, key=("owner", "liquid_symbol"), all_hidden=NO_TOKENS),
     "required_actions": Portable(
         row=smt.PendingAction,
         key=("execution_time",),

@@ -1,11 +1,69 @@
 """Imports portable rows into a state."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from state.effects.balances import median_price, to_coin
+from state.portable.arrivals import Arrivals, account_level
+from state.portable.checks import check_batch, check_world, names_of
 from state.portable.declarations import PORTABLE, Batch, Portable, PortableRow
-from state.store import Row, Table
+from state.portable.others import ALL_OTHERS, Amounts, check_supplies, make_others, take
+from state.portable.weights import set_proxied, take_proposal_votes, take_witness_votes
+from state.protocol import constants
+from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
+from state.protocol.errors import ChainError
+from state.protocol.values.asset import COIN, NULL_PRICE, SBD
+from state.store import Row, Table, Unique
 from state.tables import State
+from state.tables.accounts import DelegationExpiration, OwnerHistory
+from state.tables.content import Comment, CommentVote
+from state.tables.witnesses import ELECTED, TIMESHARE
+
+WORLD = (
+    "global_properties",
+    "witness_schedules",
+    "feed_histories",
+    "hardfork_properties",
+    "reward_funds",
+    "nai_pools",
+    "witnesses",
+    "proposals",
+    "smt_tokens",
+    "smt_icos",
+    "smt_emissions",
+    "transactions",
+    "block_summaries",
+)
+"""The tables with rows that belong to no account."""
+
+BASIC = (constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT)
+PARTS = ("accounts", "account_metadata", "account_authorities")
+ADDED = ("witnesses", "proposals", "smt_tokens", "smt_icos", "smt_emissions")
+"""Tables of the world of which rows can come in later, too."""
+OWNED = tuple(name for name, portable in PORTABLE.items() if portable.owner)
+CLEARING_HARDFORK = 23
+
+
+def amounts(*held: tuple[int, int]) -> Amounts:
+    """Return the sums of amounts, given with their symbols."""
+    found: Amounts = Counter()
+    for symbol, amount in held:
+        found[symbol] += amount
+    return found
+
+
+HOLDINGS: dict[str, Callable[[Any], Amounts]] = {
+    "limit_orders": lambda row: amounts((row.sell_price.base.symbol, row.for_sale)),
+    "convert_requests": lambda row: amounts((SBD, row.amount)),
+    "escrows": lambda row: amounts((COIN, row.coin_balance), (SBD, row.sbd_balance), (row.pending_fee.symbol, row.pending_fee.amount)),
+    "savings_withdraws": lambda row: amounts((row.amount.symbol, row.amount.amount)),
+    "smt_contributions": lambda row: amounts((COIN, row.contribution)),
+}
+"""The amounts that a row holds, by table."""
+
+
+# ------------------------------------------------------------------ the world
 
 
 def import_world(state: State, batch: Batch, *, is_complete: bool = False, next_proposal_id: int = 0) -> None:
@@ -17,69 +75,305 @@ def import_world(state: State, batch: Batch, *, is_complete: bool = False, next_
 
     Raises ValueError if the batch is invalid. The state is then useless.
     """
+    check_batch(batch)
     state.journal.commit(state.journal.position())
     for _, table in state.tables():
         table.restore([], 0)
     for name, portable in PORTABLE.items():
         if not portable.key and name in batch and len(batch[name]) != 1:
             raise ValueError(f"{len(batch[name])} rows of {name} instead of 1")
-    insert_rows(state, batch, keeps_ids=is_complete)
     try:
+        insert_rows(state, batch if is_complete else {name: batch[name] for name in WORLD if name in batch}, keeps_ids=is_complete)
         state.find_single_rows()
+        set_schedules(state, batch.get("witnesses", []))
+        skip_ids(state.proposals, next_proposal_id)
+        if is_complete:
+            _import_plugins(state, batch)
+        else:
+            _start_partial(state)
+            names = {name for table in WORLD for row in batch.get(table, ()) for name in names_of(PORTABLE[table], row)}
+            rest = {name: rows for name, rows in batch.items() if name not in WORLD}
+            _import_plugins(state, {**batch, **_import(state, rest, {*names, *BASIC, state.spec.treasury})})
     except StopIteration:
         raise ValueError("the batch has no row of global properties, schedule, feed, hardforks or names of tokens") from None
-    skip_ids(state.proposals, next_proposal_id)
-    for importer in state.listeners.on_import:
-        importer(batch)
+    except ChainError as error:
+        raise ValueError(error.message(state.spec.spell)) from None
     state.journal.commit(state.journal.position())
 
 
+def _start_partial(state: State) -> None:
+    """Make `all others`, and let all votes be outside votes."""
+    if not state.spec.is_partial:
+        raise ValueError("the spec of the chain doesn't say that it's partial")
+    check_world(state)
+    state.set_props(last_irreversible_block_num=state.props.head_block_number)
+    make_others(state)
+    price = median_price(state)
+    if price != NULL_PRICE:
+        worth = to_coin(state, state.props.current_sbd_supply)
+        state.set_props(virtual_supply=state.props.current_supply + worth)
+    check_supplies(state)
+    for witness in state.witnesses:
+        take_witness_votes(state, witness.owner, -witness.votes)
+    for proposal in state.proposals:
+        take_proposal_votes(state, proposal.proposal_id, -proposal.total_votes)
+
+
+def set_schedules(state: State, rows: list[PortableRow]) -> None:
+    """Set how each witness of the round got its slot, if the rows don't say it.
+
+    The last round was computed at the virtual time that the schedule has now. Witnesses that finished a lap then have no position since.
+    """
+    schedule = state.schedule
+    names = schedule.current_shuffled_witnesses[: schedule.num_scheduled_witnesses]
+    unknown = {row["owner"] for row in rows if "schedule" not in row}
+    elected = {witness.owner for witness, _ in zip(state.witnesses.by_vote_name, range(schedule.max_voted_witnesses), strict=False)}
+    for name in names:
+        witness = state.witnesses.by_name.get(name)
+        if witness is not None and name in unknown:
+            is_late = witness.virtual_last_update == schedule.current_virtual_time and witness.virtual_position == 0
+            state.witnesses.modify(witness, schedule=TIMESHARE if is_late and name not in elected else ELECTED)
+
+
+# ------------------------------------------------------------------ rows
+
+
 def import_rows(state: State, batch: Batch) -> None:
-    """Add the rows of a batch to a state. Raises ValueError if the batch is invalid; the caller then undoes partial changes."""
-    insert_rows(state, batch)
+    """Add the rows of a batch to a partial state. What they hold is taken from `all others`.
+
+    Rows that are here already stay as they are, and so do accounts that are here in full, with the rows that belong to them. An account
+    to which a row refers and that isn't here is made by name only.
+
+    Raises ValueError if the batch is invalid, and changes nothing.
+    """
+    check_batch(batch)
+    with state.journal.session():
+        try:
+            plugins = {name: rows for name, rows in batch.items() if "/" in name}
+            _import_plugins(state, {**plugins, **_import(state, batch)})
+        except ChainError as error:
+            raise ValueError(error.message(state.spec.spell)) from None
+
+
+def _import(state: State, batch: Batch, names: Iterable[str] = ()) -> Batch:
+    """Import rows, and make these accounts by name only if they aren't here. Return the rows that weren't here."""
+    arrivals = Arrivals(state)
+    new = new_rows(state, batch)
+    for row in new.get("accounts", ()):
+        arrivals.add_account(row)
+    needed = {account for name, rows in new.items() for row in rows for account in names_of(PORTABLE[name], row)}
+    for name in sorted(needed.union(names)):
+        arrivals.add_name(name)
+    if state.hardfork < CLEARING_HARDFORK and any(state.accounts.by_name.get(name) for name in state.spec.hf23_accounts):
+        arrivals.add_name(constants.HIVE_TREASURY_ACCOUNT)
+    for votes in ("witness_votes", "proposal_votes"):
+        for row in new.get(votes, ()):
+            arrivals.weights.note(row[PORTABLE[votes].owner])
+    _replace_parts(state, new)
+    for name, table in state.tables():
+        if name in new and name not in PARTS:
+            for row in _insert(state, table, PORTABLE[name], new[name]):
+                if name in HOLDINGS:
+                    arrivals.amounts.update(HOLDINGS[name](row))
+    count_rows(arrivals, new)
+    for row in new.get("witnesses", ()):
+        take_witness_votes(state, row["owner"], -row.get("votes", 0))
+    for row in new.get("proposals", ()):
+        take_proposal_votes(state, row["proposal_id"], -row.get("total_votes", 0))
+    for row in new.get("comments", ()):
+        comment = state.comments.by_permlink.find(row["author"], row["permlink"])
+        check_ancestors(state, comment)
+        add_rest_of_votes(state, comment)
+    take(state, arrivals.amounts)
+    set_proxied(state, arrivals.weights, {name: row.get("proxied_vsf_votes", (0, 0, 0, 0)) for name, row in arrivals.given.items()})
+    arrivals.weights.settle()
+    check_supplies(state)
+    new["accounts"] = [*new.get("accounts", []), *({"name": name} for name in arrivals.named if name not in arrivals.given)]
+    return new
+
+
+def new_rows(state: State, batch: Batch) -> Batch:
+    """Return the rows of a batch that aren't here and belong to no account that is here in full. Rows of the whole chain are omitted."""
+    levels = {row["name"]: account_level(state, row["name"]) for row in batch.get("accounts", ())}
+    coming = {
+        row["name"]: row
+        for row in batch.get("accounts", ())
+        if levels[row["name"]] in (None, "name") or (levels[row["name"]] == "light" and not row.get("is_light", False))
+    }
+    parts = {name for name in coming if levels[name] != "light"}
+    comments = {(row["author"], row["permlink"]): row for row in batch.get("comments", ())}
+    comments = {key: {"root_comment": key, **row} for key, row in comments.items() if state.comments.by_permlink.get(*key) is None}
+    new: Batch = {"accounts": list(coming.values()), "comments": list(comments.values())}
+    for name in PARTS[1:]:
+        new[name] = [row for row in batch.get(name, ()) if row["account"] in parts]
+    for name in ("comment_contents", "comment_votes"):
+        new[name] = [row for row in batch.get(name, ()) if row["comment"] in comments]
+    tables = dict(state.tables())
+    for name in (*ADDED, *OWNED):
+        find = finder(tables[name], PORTABLE[name].key)
+        new[name] = [row for row in batch.get(name, ()) if find(row) is None and _is_new(state, PORTABLE[name], row, coming)]
+    known = {name: {row[PORTABLE[name].key[0]] for row in new[name]} for name in ADDED}
+    new["witness_votes"] = [
+        row
+        for row in new["witness_votes"]
+        if _has(state.witnesses.by_name, row["witness"], known["witnesses"]) and not _has_proxy(state, row["account"], coming)
+    ]
+    new["proposal_votes"] = [
+        row for row in new["proposal_votes"] if _has(state.proposals.by_proposal_id, row["proposal_id"], known["proposals"])
+    ]
+    new["smt_contributions"] = [
+        row for row in new["smt_contributions"] if _has(state.smt_tokens.by_symbol, row["symbol"], known["smt_tokens"])
+    ]
+    # An account that has set routes here keeps them.
+    routed = {row["from_account"] for row in new["withdraw_routes"] if _has_routes(state, row["from_account"])}
+    new["withdraw_routes"] = [row for row in new["withdraw_routes"] if row["from_account"] not in routed]
+    symbols = {COIN, SBD, *known["smt_tokens"], *(token.liquid_symbol for token in state.smt_tokens)}
+    new["limit_orders"] = [
+        row for row in new["limit_orders"] if symbols.issuperset((row["sell_price"].base.symbol, row["sell_price"].quote.symbol))
+    ]
+    new["vesting_delegations"] = [
+        row for row in new["vesting_delegations"] if row["delegator"] != row["delegatee"] and row.get("vesting_shares", 0) > 0
+    ]
+    return {name: rows for name, rows in new.items() if rows}
+
+
+def _is_new(state: State, portable: Portable, row: PortableRow, coming: dict[str, PortableRow]) -> bool:
+    """Whether the account to which a row belongs, if any, isn't here in full. Rows without a unique key come in only with their account."""
+    owner = row.get(portable.owner) if portable.owner else None
+    if owner is None or owner in coming:
+        return True
+    return account_level(state, owner) != "full" and portable.row not in (OwnerHistory, DelegationExpiration)
+
+
+def _has_proxy(state: State, name: str, coming: dict[str, PortableRow]) -> bool:
+    """Whether an account has a proxy, here or in the row that comes in, so that it has no witness votes of its own."""
+    account = state.accounts.by_name.get(name)
+    return bool(account.proxy if account is not None and account.proxy else coming.get(name, {}).get("proxy"))
+
+
+def _has_routes(state: State, name: str) -> bool:
+    return next(state.withdraw_routes.by_withdraw_route.equal(name), None) is not None
+
+
+def _has(index: Any, key: Any, new: set[Any]) -> bool:
+    return key in new or index.get(key) is not None
+
+
+def finder(table: Table[Any], key: tuple[str, ...]) -> Callable[[PortableRow], Any]:
+    """Return a function that finds the row of a table with the key of a portable row, or None. A key without references is needed."""
+    for name, declared in type(table)._declared:
+        if declared.fields == key and (isinstance(declared, Unique) or getattr(declared, "unique", False)):
+            get = getattr(table, name).get
+            return lambda row: get(*[row[column] for column in key])
+    return lambda row: None
+
+
+def _replace_parts(state: State, new: Batch) -> None:
+    """Set the metadata and the authorities of accounts that come in, in place of those that they had by name only."""
+    for row in new.get("account_metadata", ()):
+        metadata = state.account_metadata.by_account.find(state.account(row["account"]).id)
+        state.account_metadata.modify(metadata, **_columns(row, "account"))
+    for row in new.get("account_authorities", ()):
+        state.account_authorities.modify(state.authority(row["account"]), **_columns(row, "account"))
+
+
+def _columns(row: PortableRow, *omitted: str) -> PortableRow:
+    return {column: value for column, value in row.items() if column not in ("id", *omitted)}
+
+
+def count_rows(arrivals: Arrivals, new: Batch) -> None:
+    """Set the counters of accounts whose rows have come in."""
+    state = arrivals.state
+    for row in new.get("vesting_delegations", ()):
+        arrivals.add_lent(row["delegator"], row["vesting_shares"])
+        arrivals.add_received(row["delegatee"], row["vesting_shares"])
+    for row in new.get("delegation_expirations", ()):
+        arrivals.add_lent(row["delegator"], row.get("vesting_shares", 0))
+    arrivals.add_rests()
+    owners = {row[PORTABLE[name].owner] for name in OWNED for row in new.get(name, ())}
+    for name in sorted({*owners, *arrivals.given, *arrivals.completed}):
+        account = state.account(name)
+        routes = list(state.withdraw_routes.by_withdraw_route.equal(name))
+        if sum(route.percent for route in routes) > COIN_100_PERCENT:
+            raise ValueError(f"the routes of {name} pay more than 100 % of its power-down")
+        state.accounts.modify(
+            account,
+            withdraw_routes=len(routes),
+            savings_withdraw_requests=sum(1 for _ in state.savings_withdraws.by_from_rid.equal(name)),
+            witnesses_voted_for=len(state.witness_votes.of_account.of(name)),
+        )
+        arrivals.cover(name)
+
+
+def check_ancestors(state: State, comment: Comment) -> None:
+    """Check that the parent of a reply is here, in the same discussion, and one level above it."""
+    if not comment.parent_author:
+        return
+    parent = state.comments.by_permlink.get(comment.parent_author, comment.parent_permlink)
+    if parent is None or comment.depth != parent.depth + 1 or comment.root_comment != parent.root_comment:
+        raise ValueError(f"the parent of @{comment.author}/{comment.permlink} isn't here, or doesn't match it")
+
+
+def add_rest_of_votes(state: State, comment: Comment) -> None:
+    """Let `all others` have voted what the votes on an unpaid comment lack, since its votes weren't all imported."""
+    if comment.cashout_time == TIME_MAX:
+        return
+    votes = list(state.comment_votes.by_comment_voter.equal(comment.id))
+    weight = comment.total_vote_weight - sum(vote.weight for vote in votes)
+    rshares = comment.net_rshares - sum(vote.rshares for vote in votes)
+    if weight < 0:
+        state.comments.modify(comment, total_vote_weight=comment.total_vote_weight - weight)
+    if rshares and weight > 0:
+        voter, last = state.account(ALL_OTHERS).id, comment.last_update
+        state.comment_votes.insert(CommentVote(voter=voter, comment=comment.id, weight=weight, rshares=rshares, last_update=last))
+
+
+def _import_plugins(state: State, batch: Batch) -> None:
     for importer in state.listeners.on_import:
         importer(batch)
 
 
+# ------------------------------------------------------------------ insertion
+
+
 def insert_rows(state: State, batch: Batch, *, keeps_ids: bool = False) -> None:
-    """Insert the rows of the consensus tables. With `keeps_ids`, rows that have an id keep it, if it's larger than those before."""
+    """Insert consensus rows as they are. With `keeps_ids`, rows that have an id keep it, if it's larger than those before."""
     tables = dict(state.tables())
     for name, portable in PORTABLE.items():
         if name in batch and name in tables:
             rows: Iterable[PortableRow] = batch[name]
             if keeps_ids and all("id" in row for row in rows):
                 rows = sorted(rows, key=lambda row: row["id"])
-            _insert(state, tables[name], portable, rows, keeps_ids)
+            _insert(state, tables[name], portable, rows, keeps_ids=keeps_ids)
 
 
-def _insert(state: State, table: Table[Any], portable: Portable, rows: Iterable[PortableRow], keeps_ids: bool) -> None:
-    """Insert rows. A reference to a row of the same table can precede that row, so it's set at the end."""
+def _insert(state: State, table: Table[Any], portable: Portable, rows: Iterable[PortableRow], *, keeps_ids: bool = False) -> list[Any]:
+    """Insert rows and return them. A reference to a row of the same table can precede that row, so it's set at the end."""
+    inserted: list[Any] = []
     later: list[tuple[Row, str, Any]] = []
     for row in rows:
-        values = dict(row)
-        row_id = values.pop("id", None)
+        values = {column: value for column, value in row.items() if column != "id" and column not in portable.marks}
         if portable.id_column:
             skip_ids(table, values[portable.id_column])
-        elif keeps_ids and row_id is not None:
-            skip_ids(table, row_id)
-        if unknown := values.keys() - portable.columns.keys():
-            raise ValueError(f"{portable.row.__name__} has no columns {sorted(unknown)}")
+        elif keeps_ids and "id" in row:
+            skip_ids(table, row["id"])
         unresolved = {}
         for column, reference in portable.references.items():
             found = reference.id_of(state, values[column])
-            if found is None and reference.table == table.__class__:
+            if found is None and reference.table is type(table):
                 unresolved[column] = values.pop(column)
             elif found is None:
                 raise ValueError(f"{portable.row.__name__} refers to {values[column]!r}, which isn't here")
             else:
                 values[column] = found
-        inserted = table.insert(portable.row(**values))
-        later += [(inserted, column, key) for column, key in unresolved.items()]
-    for inserted, column, key in later:
+        inserted.append(table.insert(portable.row(**values)))
+        later += [(inserted[-1], column, key) for column, key in unresolved.items()]
+    for new, column, key in later:
         found = portable.references[column].id_of(state, key)
         if found is None:
             raise ValueError(f"{portable.row.__name__} refers to {key!r}, which isn't here")
-        table.modify(inserted, **{column: found})
+        table.modify(new, **{column: found})
+    return inserted
 
 
 def skip_ids(table: Table[Any], row_id: int) -> None:

@@ -10,11 +10,12 @@ class PartialAccount(Row):
     """An account of which only a part is here.
 
     A light account has its own columns and authorities, without the rows that belong to it. Of an account that isn't light, only the name
-    is here, because another row refers to it.
+    is here, because another row refers to it. `vests` are the VESTS that such an account got to cover what it has delegated.
     """
 
     account: str = ""
     is_light: bool = False
+    vests: int = 0
 
 
 class PartialAccounts(Table[PartialAccount]):

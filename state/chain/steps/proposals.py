@@ -91,11 +91,15 @@ def pay_proposals(state: State, now: int) -> None:
 
 
 def count_votes(state: State, proposal: Proposal) -> int:
-    """Return the vote weight of a proposal. A voter with a proxy is not counted, because the proxy votes instead."""
+    """Return the vote weight of a proposal. A voter with a proxy is not counted, because the proxy votes instead.
+
+    On a partial chain, the votes of accounts that aren't here keep the weight that they had at the source.
+    """
     votes = state.proposal_votes.by_proposal_voter.equal(proposal.proposal_id)
     voters = [state.account(vote.voter) for vote in votes]
     state.work.spend(len(voters) // VOTERS_OF_UNIT, "votes for proposals")
-    return sum(voter.witness_vote_weight for voter in voters if not voter.proxy)
+    outside = state.outside_proposal_votes.by_proposal_id.get(proposal.proposal_id)
+    return sum(voter.witness_vote_weight for voter in voters if not voter.proxy) + (0 if outside is None else outside.weight)
 
 
 def pay(state: State, treasury: Account, proposal: Proposal, payment: int) -> None:

@@ -381,6 +381,7 @@ OURS = {
     market_history.TradeRow,
     tags_view.TagEntry,
     tags_view.TagStats,
+    partial.PartialAccount,
     partial.OutsideWitnessVotes,
     partial.OutsideProposalVotes,
 } | {

@@ -1,0 +1,236 @@
+"""Checks of rows that come from another chain: everything that would make a later block fail is refused with ValueError."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from state.portable.declarations import PORTABLE, Batch, Portable, PortableRow
+from state.protocol.authority import Authority
+from state.protocol.constants import (
+    COIN_100_PERCENT,
+    COIN_MAX_WITNESSES,
+    COIN_MIN_BLOCK_SIZE_LIMIT,
+    COIN_POST_REWARD_FUND_NAME,
+    TIME_MAX,
+)
+from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price
+from state.protocol.values.integers import INT64_MAX, INT64_MIN, UINT32_MAX, UINT64_MAX, UINT128_MAX
+from state.tables import State
+from state.tables.globals import ChainProperties, SubsidyParams
+
+HARDFORK_MIN = 17
+"""The first hardfork under which a chain can begin with a part of another chain's state: under earlier ones, blocks read all rows."""
+
+Bounds = tuple[int, int]
+AMOUNT: Bounds = (0, INT64_MAX)
+SIGNED: Bounds = (INT64_MIN, INT64_MAX)
+WORD32: Bounds = (0, UINT32_MAX)
+WORD64: Bounds = (0, UINT64_MAX)
+WORD128: Bounds = (0, UINT128_MAX)
+PERCENT: Bounds = (0, COIN_100_PERCENT)
+
+BOUNDS: dict[str, Bounds] = {
+    column: bounds
+    for bounds, columns in (
+        (
+            WORD32,
+            "comment_count lifetime_vote_count post_count post_bandwidth withdraw_routes savings_withdraw_requests "
+            "witnesses_voted_for children depth requestid orderid escrow_id request_id contribution_id average_block_size "
+            "current_reserve_ratio delegation_return_period head_block_number last_irreversible_block_num num_pow_witnesses "
+            "participation_count vote_power_reserve_rate last_hardfork interval_count interval_seconds cashout_window_seconds "
+            "votes_per_regeneration_period reverse_auction_window_seconds vote_regeneration_period_seconds next_shuffle_block_num "
+            "last_confirmed_block_num total_missed voting_mana_time downvote_mana_time last_owner_update created "
+            "last_account_recovery last_account_update last_post last_post_edit last_root_post last_vote_time next_vesting_withdrawal "
+            "savings_sbd_last_interest_payment savings_sbd_seconds_last_update sbd_last_interest_payment sbd_seconds_last_update "
+            "effective_on last_update active cashout_time last_payout max_cashout_time conversion_date effective_date expiration "
+            "escrow_expiration ratification_deadline last_budget_time next_maintenance_time time next_hardfork_time last_valid_time "
+            "end_date start_date expires complete lep_time rep_time schedule_time contribution_begin_time contribution_end_time "
+            "launch_time min_delegation_time hardfork_time_vote last_sbd_exchange_update execution_time processed_hardforks "
+            "majority_version current_hardfork_version next_hardfork hardfork_version_vote running_version nais liquid_symbol symbol "
+            "smt_creation_fee proposal_id",
+        ),
+        (
+            PERCENT,
+            "percent percent_coin_dollars reward_weight content_reward_percent vesting_reward_percent sps_fund_percent "
+            "downvote_pool_percent sbd_print_rate sbd_start_percent sbd_stop_percent percent_content_rewards percent_curation_rewards "
+            "required_actions_partition_percent sbd_interest_rate",
+        ),
+        (
+            SIGNED,
+            "net_rshares rshares voting_mana downvote_mana reward_balance max_accepted_payout coin_units_soft_cap coin_units_hard_cap "
+            "net_votes vote_percent num_changes abs_rshares vote_rshares children_abs_rshares available_account_subsidies "
+            "available_witness_account_subsidies coin_volume sbd_volume",
+        ),
+        (WORD64, "weight total_vote_weight total_pow current_aslot"),
+        (
+            WORD128,
+            "sbd_seconds savings_sbd_seconds recent_claims content_constant virtual_last_update virtual_position virtual_scheduled_time "
+            "current_virtual_time recent_slots_filled total_reward_shares2 max_virtual_bandwidth",
+        ),
+    )
+    for column in columns.split()
+}
+"""Bounds of integer columns; others are amounts."""
+
+NAME = re.compile(r"[a-z0-9.-]{1,16}")
+CURVES = range(6)
+PHASES = range(6)
+KINDS = {"author_reward_curve": CURVES, "curation_reward_curve": CURVES, "phase": PHASES, "schedule": range(4)}
+
+
+def check_batch(batch: Batch) -> None:
+    """Check the columns and values of all consensus rows, and that no two rows of a table with a unique key have the same key."""
+    for name, rows in batch.items():
+        portable = PORTABLE.get(name)
+        if portable is None:
+            raise ValueError(f"unknown table {name!r}")
+        for row in rows if "/" not in name else ():
+            check_row(portable, row)
+
+
+def check_row(portable: Portable, row: PortableRow) -> None:
+    """Check the columns of a row and their values, and the names of accounts in it."""
+    columns, what = portable.columns, portable.row.__name__
+    if unknown := row.keys() - columns.keys() - portable.marks.keys() - {"id"}:
+        raise ValueError(f"{what} has no columns {sorted(unknown)}")
+    if missing := set(portable.key) - row.keys():
+        raise ValueError(f"a row of {what} without {sorted(missing)}")
+    for column, value in row.items():
+        if column in KINDS and value not in KINDS[column]:
+            raise ValueError(f"{what}.{column} can't be {value}")
+        low, high = BOUNDS.get(column, AMOUNT)
+        for number in numbers(value):
+            if not low <= number <= high:
+                raise ValueError(f"{what}.{column} can't be {number}")
+    for name in names_of(portable, row):
+        if NAME.fullmatch(name) is None:
+            raise ValueError(f"{name!r} is no name of an account")
+    check = CHECKS.get(what)
+    if check is not None:
+        check(row)
+
+
+def numbers(value: Any) -> Iterator[int]:
+    """Yield the integers of a value: itself, and those in tuples of integers."""
+    if isinstance(value, int):
+        yield value
+    elif isinstance(value, tuple) and value and isinstance(value[0], int):
+        yield from (part for part in value if isinstance(part, int))
+
+
+def names_of(portable: Portable, row: PortableRow) -> set[str]:
+    """Return the names of accounts to which a row refers, members of authorities and beneficiaries included."""
+    found = {row[column] for column in (portable.owner, *portable.names) if column and row.get(column)}
+    for value in row.values():
+        if isinstance(value, Authority):
+            found.update(name for name, _ in value.account_auths)
+    found.update(beneficiary.account for beneficiary in row.get("beneficiaries", ()))
+    return found
+
+
+# ------------------------------------------------------------------ rows of a kind
+
+
+def _require(ok: bool, text: str) -> None:
+    if not ok:
+        raise ValueError(text)
+
+
+def check_asset(asset: Asset, symbols: tuple[int, ...] = (COIN, SBD)) -> None:
+    """Check that an amount isn't negative and is in one of these symbols."""
+    _require(0 <= asset.amount <= INT64_MAX and asset.symbol in symbols, f"an amount can't be {asset}")
+
+
+def check_price(price: Price) -> None:
+    """Check that a price of SBD in COIN is unknown, or that both amounts are positive."""
+    ok = price == NULL_PRICE or (is_exchange(price) and {price.base.symbol, price.quote.symbol} == {COIN, SBD})
+    _require(ok, f"a price can't be {price.base} for {price.quote}")
+
+
+def is_exchange(price: Price) -> bool:
+    """Whether a price is a positive amount for one of another symbol."""
+    amounts = (price.base.amount, price.quote.amount)
+    return price.base.symbol != price.quote.symbol and 0 < min(amounts) <= max(amounts) <= INT64_MAX
+
+
+def _check_order(row: PortableRow) -> None:
+    price = row.get("sell_price", NULL_PRICE)
+    _require(is_exchange(price) and row.get("for_sale", 0) > 0, "an order with an invalid price or amount")
+
+
+def _check_comment(row: PortableRow) -> None:
+    shares = sum(beneficiary.weight for beneficiary in row.get("beneficiaries", ()))
+    _require(shares <= COIN_100_PERCENT, f"beneficiaries with {shares} basis points")
+    is_root = not row.get("parent_author", "")
+    own = (row["author"], row["permlink"])
+    ok = (row.get("root_comment", own) == own) == is_root == (row.get("depth", 0) == 0)
+    _require(ok, "a reply without a root, or a post in another discussion")
+
+
+def _check_witness(row: PortableRow) -> None:
+    check_price(row.get("sbd_exchange_rate", NULL_PRICE))
+    check_properties(row.get("props", ChainProperties()))
+
+
+def check_properties(props: ChainProperties) -> None:
+    """Check the chain properties that a witness proposes."""
+    ok = 0 <= props.account_creation_fee <= INT64_MAX // 100 and COIN_MIN_BLOCK_SIZE_LIMIT <= props.maximum_block_size <= UINT32_MAX
+    ok = ok and 0 <= props.sbd_interest_rate <= COIN_100_PERCENT
+    ok = ok and 0 < props.account_subsidy_budget <= UINT32_MAX and 0 < props.account_subsidy_decay <= UINT32_MAX
+    _require(ok, "chain properties out of their bounds")
+
+
+def _check_escrow(row: PortableRow) -> None:
+    check_asset(row.get("pending_fee", Asset()))
+
+
+def _check_savings(row: PortableRow) -> None:
+    check_asset(row.get("amount", Asset()))
+
+
+CHECKS: dict[str, Callable[[PortableRow], None]] = {
+    "LimitOrder": _check_order,
+    "Comment": _check_comment,
+    "Witness": _check_witness,
+    "Escrow": _check_escrow,
+    "SavingsWithdraw": _check_savings,
+}
+
+
+# ------------------------------------------------------------------ the world
+
+
+def check_world(state: State) -> None:
+    """Check the rows of the whole chain, after they were inserted."""
+    props, schedule, feed, hardforks = state.props, state.schedule, state.feed, state.hardforks
+    versions = state.spec.hardfork_versions
+    hardfork, last = hardforks.last_hardfork, len(versions) - 1
+    _require(HARDFORK_MIN <= hardfork <= last, f"hardfork {hardfork} is not between {HARDFORK_MIN} and {last}")
+    _require(len(hardforks.processed_hardforks) == hardforks.last_hardfork + 1, "times of other hardforks than those that were applied")
+    _require(state.reward_funds.by_name.get(COIN_POST_REWARD_FUND_NAME) is not None, "there is no reward fund for posts")
+    for price in (feed.current_median_history, *feed.price_history):
+        check_price(price)
+    round_size = schedule.num_scheduled_witnesses
+    _require(0 < round_size <= min(COIN_MAX_WITNESSES, len(schedule.current_shuffled_witnesses)), f"a round of {round_size} witnesses")
+    for name in (*schedule.current_shuffled_witnesses[:round_size], props.current_witness):
+        _require(state.witnesses.by_name.get(name) is not None, f"the witness {name!r} isn't in the list of witnesses")
+    check_properties(schedule.median_props)
+    weights = (schedule.elected_weight, schedule.timeshare_weight, schedule.miner_weight, schedule.hardfork_required_witnesses)
+    _require(all(0 < weight <= UINT32_MAX for weight in weights), "weights of witnesses out of their bounds")
+    _require(0 < schedule.witness_pay_normalization_factor <= UINT32_MAX, "the pay of witnesses can't be computed")
+    for params in (schedule.account_subsidy_rd, schedule.account_subsidy_witness_rd):
+        _check_subsidy(params)
+    _require(COIN_MIN_BLOCK_SIZE_LIMIT <= props.maximum_block_size <= UINT32_MAX, f"blocks of {props.maximum_block_size} bytes")
+    parts = (props.content_reward_percent, props.vesting_reward_percent, props.sps_fund_percent)
+    _require(sum(parts) <= COIN_100_PERCENT, "an inflation of more than 100 %")
+    _require(props.sbd_start_percent < props.sbd_stop_percent, "the printing of SBD stops before it starts")
+    _require(props.vote_power_reserve_rate > 0, "no votes per day")
+    _require(0 < props.time < TIME_MAX - 10 * 365 * 86400, f"the time {props.time}")
+    for witness in state.witnesses:
+        _require(witness.votes <= props.total_vesting_shares, f"the witness {witness.owner} has more votes than there are VESTS")
+
+
+def _check_subsidy(params: SubsidyParams) -> None:
+    values = (params.budget_per_time_unit, params.pool_eq, params.max_pool_size, params.decay_per_time_unit, params.min_decay)
+    _require(all(0 <= value <= INT64_MAX for value in values), "parameters of free accounts out of their bounds")
+    _require(0 <= params.decay_per_time_unit_denom_shift <= 64, "parameters of free accounts out of their bounds")
