@@ -4,13 +4,14 @@ database_api shows all columns. Behind an indexer only condenser_api and bridge 
 `get_content`, which are then computed from the votes (`complete`).
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from node.client.errors import RefusedCall
 from node.fork.accounts import add
 from node.fork.rows import Parts, PortableRow, Reader
-from node.fork.source import Call, Source
+from node.fork.source import Source
 from node.fork.spec import chunks, reader_of
 from state.portable import Batch
 from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_PERMLINK_LENGTH, TIME_MAX
@@ -241,13 +242,28 @@ class _DatabasePosts(_Posts):
         for key in missing:
             self.found.setdefault(key, None)
 
+    async def batch(self) -> Batch:
+        """Return the rows. Nodes whose indexer keeps the texts show posts without them; the texts then come from `get_content`."""
+        bare = [key for key, parts in self.found.items() if parts is not None and not parts["texts"]["body"]]
+        if bare and await self._source.has(CONTENT):
+            indexed = _CondenserPosts(self._source, self._reader)
+            await indexed.read(bare)
+            for key in bare:
+                parts, shown = self.found[key], indexed.found[key]
+                if parts is not None and shown is not None:
+                    parts["texts"] = shown["texts"]
+        return await super().batch()
+
     async def members(self, root: Key, count: int) -> list[Key]:
         if not await self._source.has(LIST):
             return await _bridge_members(self._source, self._reader, root)
         found: dict[Key, None] = {}
         start: Key = ("", "")
         while len(found) < DISCUSSION_MAX:
-            reply = await self._source.call(LIST, {"start": [*root, *start], "limit": PAGE, "order": "by_root"})
+            try:
+                reply = await self._source.call(LIST, {"start": [*root, *start], "limit": PAGE, "order": "by_root"})
+            except RefusedCall:  # without the index
+                return await _bridge_members(self._source, self._reader, root)
             keys = self._add(LIST, reply, root)
             is_last = len(keys) < PAGE or keys[-1] in found
             found |= dict.fromkeys(keys)
@@ -320,6 +336,8 @@ class _CondenserPosts(_Posts):
 
     def _add(self, key: Key, value: dict[str, Any]) -> None:
         reader = self._reader
+        if type(value.get("json_metadata")) is dict:  # parsed by an indexer
+            value = value | {"json_metadata": json.dumps(value["json_metadata"])}
         parts = reader.parts("discussions", CONTENT, value)
         row = parts["row"]
         if key_of(reader, CONTENT, value, "") != key:
@@ -333,8 +351,10 @@ class _CondenserPosts(_Posts):
 
 
 async def _bridge_members(source: Source, reader: Reader, root: Key) -> list[Key]:
-    call: Call = (DISCUSSION, {"author": root[0], "permlink": root[1]})
-    reply = await source.call(*call)
+    """Return the keys of a discussion's posts, or only that of its root if the source doesn't list them."""
+    if not await source.has(DISCUSSION):
+        return [root]
+    reply = await source.call(DISCUSSION, {"author": root[0], "permlink": root[1]})
     if type(reply) is not dict:
         raise reader.wrong(DISCUSSION, "", "it is not an object")
     return [key_of(reader, DISCUSSION, value, at) for at, value in reply.items()]
@@ -345,6 +365,7 @@ def complete(row: PortableRow, votes: Sequence[PortableRow]) -> None:
     for vote in votes:
         # Curators share by weight. Without the weights, they share by the strength of their votes.
         vote.setdefault("weight", max(0, vote["rshares"]))
+        vote.setdefault("last_update", row["created"])
     rshares = [vote["rshares"] for vote in votes]
     is_paid = row["cashout_time"] == TIME_MAX
     for column, value in (

@@ -51,7 +51,7 @@ BEYOND = {
     "governance_vote_expiration_ts": "votes for witnesses and proposals don't expire here",
     "open_recurrent_transfers": "recurrent transfers end here",
     "max_open_recurrent_transfers": "",
-    "max_consecutive_recurrent_transfers_failure": "",
+    "max_consecutive_recurrent_transfer_failures": "",
     "max_recurrent_transfer_end_date": "",
     "min_recurrent_transfers_recurrence": "",
     "pending_transfers": "",
@@ -113,7 +113,10 @@ UNINDEXED = frozenset(
 )
 SHAPES: dict[str, Shape] = {
     "global_properties": _row(
-        chain.DynamicGlobalPropertiesRecord, globals.GlobalProperties, "confidential_supply", "confidential_sbd_supply", "init_sbd_supply"
+        chain.DynamicGlobalPropertiesRecord,
+        globals.GlobalProperties,
+        *("confidential_supply", "confidential_sbd_supply", "init_sbd_supply", "total_reward_fund_coin", "total_reward_shares2"),
+        "required_actions_partition_percent",
     ),
     "witness_schedules": _row(chain.WitnessScheduleRecord, globals.WitnessSchedule, "top19_weight"),
     "feed_histories": _row(chain.FeedHistoryRecord, globals.FeedHistory),
@@ -143,7 +146,7 @@ SHAPES: dict[str, Shape] = {
     "comment_votes": Shape(VoteRecord, (("row", content.CommentVote), ("comment", content.Comment)), extras=frozenset(("voter",))),
     "discussions": Shape(DiscussionRecord, COMMENT_PARTS, optional=UNINDEXED, extras=frozenset(("cashout_time", "body"))),
     "discussion_votes": Shape(
-        VoteStateRecord, (("row", content.CommentVote),), extras=frozenset(("voter",)), optional=frozenset(("weight",))
+        VoteStateRecord, (("row", content.CommentVote),), extras=frozenset(("voter",)), optional=frozenset(("weight", "percent", "time"))
     ),
 }
 """The shapes by table. Discussions and their votes, which other methods return, are rows of comments and comment_votes, too."""

@@ -30,6 +30,8 @@ METHODS_MAX, METHOD_LENGTH_MAX = 10_000, 100
 PARAMS_SHOWN_MAX = 100
 
 TOO_MANY_REQUESTS, REQUEST_TIMEOUT, BODY_TOO_LARGE, SERVER_FAILED = 429, 408, 413, 500
+# Groups with methods that a node behind a proxy doesn't list, because an indexer serves them.
+INDEXED = frozenset(("bridge", "condenser_api", "follow_api", "tags_api", "reputation_api"))
 # JSON-RPC errors of nodes that lack the method, or don't serve it to the public.
 METHOD_NOT_FOUND = -32601
 UNSERVED = ("namespace", "not allowed", "disabled", "forbidden", "not supported")
@@ -100,6 +102,7 @@ class Source:
         self._last_id = 0
         self._calls_max = BATCH_CALLS_MAX
         self._listed: frozenset[str] | None = None
+        self._groups: set[str] = set()
         self._is_listed = False
         self._found: dict[str, bool] = {}  # methods that were tried
         self._listing = trio.Lock()
@@ -137,13 +140,20 @@ class Source:
         return results
 
     async def has(self, method: str) -> bool:
-        """Whether the source serves a method: by its list of methods, or if it gives no list, by calling the method without parameters."""
+        """Whether the source serves a method. Its list of methods says so. If it gives no list, and for methods of INDEXED groups, the
+        method is called without parameters.
+        """
         async with self._listing:
             if not self._is_listed:
                 self._listed, self._is_listed = await self._list_methods(), True
+                self._groups = {name.partition(".")[0] for name in self._listed or ()}
         if method not in self._found:
             if self._listed is not None:
-                return method in self._listed
+                if method in self._listed:
+                    return True
+                group = method.partition(".")[0]
+                if group not in INDEXED and group in self._groups:
+                    return False
             await self.attempt([(method, [])])
         return self._found.get(method, True)
 

@@ -44,6 +44,7 @@ class Flavour:
 
     serves: Callable[[str], bool]
     batch_max: int = 1000
+    unlisted: str = "$"  # pattern of the methods that the list of methods lacks, because another program serves them
     reply: Callable[[str, Any, "SourceNode"], Any] = lambda method, result, node: result
     params: Callable[[Any, "SourceNode"], Any] = lambda params, node: params
 
@@ -61,7 +62,10 @@ class HiveSpelling:
         "sps_interval_ledger": "dhf_interval_ledger",
         "percent_hive_dollars": "percent_hbd",
     }
-    MISSING = frozenset(("is_smt", "smt_creation_fee", "average_block_size", "current_reserve_ratio", "max_virtual_bandwidth"))
+    MISSING: ClassVar = {
+        *("is_smt", "smt_creation_fee", "average_block_size", "current_reserve_ratio", "max_virtual_bandwidth", "confidential_supply"),
+        *("confidential_hbd_supply", "total_reward_fund_hive", "total_reward_shares2", "required_actions_partition_percent"),
+    }
     VERSION, HARDFORK = "1.27.8", "1.27.0"
 
     @classmethod
@@ -92,6 +96,10 @@ class HiveSpelling:
         elif name in ("get_accounts", "find_accounts", "list_accounts"):
             for account in spelt["accounts"] if isinstance(spelt, dict) else spelt:
                 account |= {"delayed_votes": [], "governance_vote_expiration_ts": "2027-06-01T00:00:00", "open_recurrent_transfers": 0}
+        elif method in ("database_api.find_comments", "database_api.list_comments"):
+            # Only the indexer keeps the texts.
+            for comment in spelt["comments"]:
+                comment |= {"title": "", "body": "", "json_metadata": ""}
         elif name in ("find_rc_accounts", "list_rc_accounts"):
             for account in spelt["rc_accounts"]:
                 account |= {"delegated_rc": 0, "received_delegated_rc": 0}
@@ -108,7 +116,8 @@ class HiveSpelling:
     def _value(cls, value: Any, node: "SourceNode") -> Any:
         spec = node.spec
         if isinstance(value, dict):
-            return {cls.name(name, spec.brand): cls._value(member, node) for name, member in value.items() if name not in cls.MISSING}
+            named = {cls.name(name, spec.brand): cls._value(member, node) for name, member in value.items()}
+            return {name: member for name, member in named.items() if name not in cls.MISSING}
         if isinstance(value, list):
             return [cls._value(member, node) for member in value]
         if isinstance(value, str):
@@ -138,6 +147,7 @@ FLAVOURS = {
     "hive": Flavour(
         lambda name: name in READING and not name.startswith(HIVE_LACKS) and "smt" not in name and "nai_pool" not in name,
         batch_max=100,
+        unlisted=r"bridge\.|condenser_api\.get_content|condenser_api\.get_(discussions|follow)",
         reply=HiveSpelling.reply,
         params=HiveSpelling.params,
     ),
@@ -363,7 +373,7 @@ class SourceNode:
         if "result" in answer:
             result = self.flavour.reply(method, answer["result"], self)
             if method == "jsonrpc.get_methods":
-                result = [name for name in result if self.flavour.serves(name)]
+                result = [name for name in result if self.flavour.serves(name) and not re.match(self.flavour.unlisted, name)]
             for fault in self.faults:
                 if fault.result is not None and fault.strikes(method):
                     result = fault.result(method, params, result)

@@ -37,7 +37,7 @@ def test_a_flavour_serves_its_methods(chain: LocalChain) -> None:
         ("coind", ["explorer_api.get_overview", "bridge.get_community", "database_api.list_accounts"], "dev_api.get_info"),
         ("steemd", ["database_api.list_accounts", "rc_api.find_rc_accounts"], "bridge.get_community"),
         ("jussi", [], "database_api.list_accounts"),
-        ("hive", ["database_api.list_accounts", "bridge.get_community"], "database_api.list_smt_tokens"),
+        ("hive", ["database_api.list_accounts"], "database_api.list_smt_tokens"),
     ):
         node = SourceNode(chain, flavour)
         if served:

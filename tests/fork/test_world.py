@@ -37,7 +37,9 @@ UNSHOWN: dict[str, set[tuple[str, str]]] = {
         ("smt_emissions", "*"),
     },
     "hive": {
-        *(("global_properties", name) for name in (*OLD_CLIENTS, "smt_creation_fee")),
+        *(("global_properties", name) for name in (*OLD_CLIENTS, "smt_creation_fee", "confidential_supply", "confidential_sbd_supply")),
+        *(("global_properties", f"total_reward_{name}") for name in ("fund_coin", "shares2")),
+        ("global_properties", "required_actions_partition_percent"),
         ("hardfork_properties", "next_hardfork_time"),
         ("nai_pools", "nais"),
         ("smt_tokens", "*"),

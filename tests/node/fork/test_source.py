@@ -206,6 +206,13 @@ async def test_methods_are_those_of_the_list(autojump_clock: MockClock) -> None:
     assert len(transport.requests) == 1
 
 
+async def test_methods_of_an_indexer_are_tried(autojump_clock: MockClock) -> None:
+    there, transport = source(body({"result": ["condenser_api.get_config"]}), body({"result": {}}), refuse("Could not find method c"))
+    assert await there.has("condenser_api.get_content")
+    assert not await there.has("bridge.c")
+    assert len(transport.requests) == 3
+
+
 @pytest.mark.parametrize("listed", [refuse("Could not find API jsonrpc"), body({"result": {}}), body({"result": ["x.y", 1]})])
 async def test_without_a_list_methods_are_tried(listed: Answer, autojump_clock: MockClock) -> None:
     there, transport = source(listed, refuse("Assert Exception: 3 arguments needed"), refuse("Could not find method c"))
