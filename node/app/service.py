@@ -6,6 +6,7 @@ from time import perf_counter
 import rpc.api  # noqa: F401 - fills METHODS
 from node.devchain.devchain import DevChain
 from node.specs.known_chains import known_chains
+from rpc.declare.demand import Demand
 from rpc.declare.method import METHODS
 from rpc.explain.explainer import Explainer
 from rpc.explorer.supply_history import SupplyHistory
@@ -34,12 +35,14 @@ def new_service(
     gate: ReadGate | None = None,
     allowances: Allowances | None = None,
     memory: MemoryLimiter | None = None,
+    demand: Demand | None = None,
 ) -> Service:
     """Return the service for a chain. `withheld` is the reason why methods for local programs are not served, or "" if they are served.
 
     `observe` is called after each request, `foresee` with the transactions that a batch will broadcast. If another process owns the chain,
     `elsewhere` forwards the calls that need the owner. No read runs while `gate` is closed. `allowances` limit the work for refused
-    requests that a client can cause. `memory` limits the memory that requests occupy.
+    requests that a client can cause. `memory` limits the memory that requests occupy. `demand` finds what a call needs from the source of a
+    fork.
     """
     return Service(
         METHODS.values(),
@@ -56,6 +59,7 @@ def new_service(
         work=chain.state.work,
         allowances=allowances,
         memory=memory,
+        demand=demand,
         state=chain.state,
         chain=chain,
         processor=processor,

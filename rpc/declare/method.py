@@ -192,7 +192,8 @@ def method(
 def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
     """Return a function that calls a method with given params on one chain. All methods can take `show` as a context object.
 
-    The converters of the arguments are built at the first call, since most methods are never called.
+    If the context contains `guard`, it gets each method and its function, and returns the function to call instead. The converters of the
+    arguments are built at the first call, since most methods are never called.
     """
     missing = [name for name in method.context if name not in context and name not in ("show", SESSION, CALLER)]
     if missing:
@@ -231,6 +232,8 @@ def _bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
         function = _under_key(method.key, function, method.waits)
     if method.raw:
         return lambda params, _caller: function(params)
+    if (guard := context.get("guard")) is not None:
+        function = guard(method, function)
     if method.group == UNCONVERTED_GROUP:
         read_unconverted = _unconverted(method)
         return lambda params, _caller: function(*read_unconverted(params))

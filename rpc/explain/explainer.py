@@ -49,6 +49,15 @@ class Explainer:
             return None
         return explanation
 
+    def explain_call(self, error: ChainError) -> Explanation | None:
+        """Explain the refusal of a call that isn't a broadcast, by the sentence that is declared for it."""
+        from rpc.explain.explain import sentence_for
+        from rpc.explain.sentences import explain_by
+
+        sentence = sentence_for(error)
+        case = RefusalCase(self._chain, error, None, self._shared_budget.budget(int(self._clock() * 1000)))
+        return None if sentence is None else explain_by(sentence, case)
+
     def explain(
         self, trx: SignedTransaction | None, error: ChainError, budget: Budget, *, given: Any = None, is_legacy: bool = False
     ) -> Explanation | None:

@@ -1,5 +1,6 @@
 """Declared explanations of common refusals: a rule name, a sentence and advice for each message or condition."""
 
+from rpc.declare import demand
 from rpc.explain.sentences import (
     Sentence,
     creation_fee,
@@ -50,6 +51,31 @@ TEXTS: dict[str, Sentence] = {
         "owner_gives_no_answer",
         "The block producer doesn't answer ({why}), so it is unknown whether it accepted the transaction.",
         "Look for its id in the next blocks. If it isn't there, send the same bytes again: the chain never accepts a transaction twice.",
+    ),
+    # forks of a live chain
+    demand.UNANSWERED: Sentence(
+        "source_gives_no_answer",
+        "{what} is not here, and the source of this fork, {source}, can't be asked: {why}.",
+        "Try again later, or name only what is here. What is here goes on without the source.",
+    ),
+    demand.TOO_MANY: Sentence(
+        "too_many_to_fetch",
+        "The call names {n} accounts, posts and proposals that are not here, and at most {most} are fetched from the source for a call.",
+        "Make several calls.",
+    ),
+    demand.TOO_OFTEN: Sentence("fetched_too_often", "This address has had too much fetched from the source.", "Try again in {seconds} s."),
+    demand.FULL: Sentence(
+        "fetched_too_much",
+        "{what} is not here, and this chain has fetched {size} MiB from its source already.",
+        "Start another fork, or name only what is here.",
+    ),
+    demand.ALL_ROUNDS: Sentence(
+        "too_many_fetches", "The call still needs more from the source after {n} fetches.", "Send it again, which goes on from there."
+    ),
+    demand.NO_HISTORY: Sentence(
+        "history_is_not_here",
+        "This chain begins after block {base}, and the node doesn't ask the source for what was before (--history local).",
+        "Ask the source itself, or start the node without --history local.",
     ),
     "Tried to execute transaction with no resource user": Sentence(
         "nobody_pays", "No account pays for the transaction: no operation needs an account's authority.", "Add an operation that needs one."

@@ -12,6 +12,7 @@ from typing import Any
 import trio
 
 from rpc.caller import ANYBODY, Caller
+from rpc.declare.demand import ALL_ROUNDS, Demand, NotFetched, NotHere
 from rpc.declare.errors import (
     DISPATCH_ERROR,
     INVALID_REQUEST,
@@ -25,6 +26,7 @@ from rpc.declare.errors import (
     code_of,
 )
 from rpc.declare.method import Method
+from rpc.declare.named_keys import guarded
 from rpc.explain.explainer import Explainer
 from rpc.json.encoding import encoded
 from rpc.json.reader import REMOTE_SIZE_MAX, read_json, values_size
@@ -49,6 +51,8 @@ UNREAD_SIZE_MIN = 50_000  # bytes
 # How often a call is repeated after preparatory sorting. After that, the call sorts everything at once, since it could otherwise be
 # NotReady forever.
 PREPARED_AGAIN_MAX = 100
+# How often a call is repeated after a fetch from the source of a fork. What was fetched can name further accounts.
+FETCHED_AGAIN_MAX = 5
 NO_SESSION = "this needs a WebSocket"
 
 
@@ -69,6 +73,7 @@ class Service:
     * `work`: counts the work of calls. `allowances` limits the refused work of clients, and `memory` the memory of their requests.
     * `elsewhere`: forwards calls that need the chain's owner, if that is another process.
     * `gate`: while it is closed, no call reads the chain.
+    * `demand`: finds what a call needs from the source of a fork.
     """
 
     def __init__(
@@ -89,6 +94,7 @@ class Service:
         work: Work | None = None,
         allowances: Allowances | None = None,
         memory: MemoryLimiter | None = None,
+        demand: Demand | None = None,
         **context: Any,
     ) -> None:
         self.wire, self.clock = wire, clock
@@ -101,6 +107,8 @@ class Service:
         self.memory = memory or MemoryLimiter()
         self._large = {is_local: FairLimiter(1) for is_local in (False, True)}
         shared = {"service": self, "wire": wire, "spec": wire.spec, "explainer": explainer, "work": self._work}
+        if demand is not None:
+            shared["guard"] = partial(guarded, demand, wire)
         self.registry = Registry(methods, wire, shared | context, plugins, withheld)
         self._errors = ErrorReplies(self.registry, wire, clock, explainer, observe)
         prefetcher = None if foresee is None else BroadcastPrefetcher(self.registry, wire, foresee)
@@ -236,10 +244,12 @@ class Service:
             return self._call_sync(bound, given, request_id, request, in_slices)
         except NotReady as not_ready:
             return self._prepare_and_call(not_ready, bound, given, request_id, request)
+        except NotHere as not_here:
+            return self._fetch_and_call(not_here, bound, given, request_id, request)
 
     def _call_sync(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any, in_slices: bool) -> bytes:
         """Call a method that isn't async, and return its reply. Raises NotReady if the method needs preparatory work and `in_slices` is
-        set.
+        set. Raises NotHere if the call needs something of the source.
         """
         caller = given[1]
         call = (self.read_mode.try_read, bound.call) if in_slices else (bound.call,)
@@ -247,7 +257,7 @@ class Service:
         try:
             units_max = self._allowances.call_units_max(caller)
             reply = _result(request_id, self._work.run(units_max, ONE_CALL, *call, *given))
-        except NotReady:
+        except (NotReady, NotHere):
             raise
         except Exception as error:
             refusal = getattr(error, "error", error)
@@ -281,9 +291,48 @@ class Service:
             return None
 
         reply = None
-        while reply is None:
-            reply = await self._scheduler.run(advance, given[1].queue)
+        try:
+            while reply is None:
+                reply = await self._scheduler.run(advance, given[1].queue)
+        except NotHere as not_here:
+            reply = await self._fetch_and_call(not_here, bound, given, request_id, request)
         return reply
+
+    async def _fetch_and_call(
+        self, not_here: NotHere, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any
+    ) -> bytes:
+        """Fetch what a call needs from the source. Then repeat the call, which can need more, and return its reply."""
+        if self.gate.is_unattended:
+            raise not_here
+        if self._elsewhere is not None:
+            return await self._elsewhere(encoded(request), given[1])
+        for _ in range(FETCHED_AGAIN_MAX):
+            start = self._stopwatch()
+            try:
+                await not_here.fetch(given[1])
+            except Exception as error:
+                await self.gate.wait_open()
+                self._observe(bound.name, self._stopwatch() - start, error)
+                return self._errors.failed(request_id, error, request)
+            try:
+                return await self._scheduler.run(partial(self._call_sync, bound, given, request_id, request, True), given[1].queue)
+            except NotReady as not_ready:
+                return await self._prepare_and_call(not_ready, bound, given, request_id, request)
+            except NotHere as another:
+                not_here = another
+        return self._errors.failed(request_id, NotFetched(ALL_ROUNDS, condition="fetches < max", n=FETCHED_AGAIN_MAX), request)
+
+    async def _result_of(self, bound: BoundMethod, given: tuple[Any, Caller]) -> Any:
+        """Return the result of an async method, once everything that the call needs from the source is here."""
+        for _ in range(FETCHED_AGAIN_MAX):
+            try:
+                running = bound.call(*given)
+            except NotHere as not_here:
+                await not_here.fetch(given[1])
+                await self.gate.wait_open()
+            else:
+                return await running
+        raise NotFetched(ALL_ROUNDS, condition="fetches < max", n=FETCHED_AGAIN_MAX)
 
     async def _wait(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any) -> bytes:
         """Call an async method, and return its reply."""
@@ -294,10 +343,10 @@ class Service:
             if bound.needs_caller:
                 # This refuses the call before its arguments are converted.
                 self._allowances.units_max(caller)
-            reply = _result(request_id, await bound.call(*given))
+            reply = _result(request_id, await self._result_of(bound, given))
         except Exception as error:
             await self.gate.wait_open()
-            if bound.needs_caller and not isinstance(error, (PushFailed, UpstreamError, RefusedTooOften)):
+            if bound.needs_caller and not isinstance(error, (PushFailed, UpstreamError, RefusedTooOften, NotFetched)):
                 self._allowances.charge(caller, refusal_units(len(encoded(request))), getattr(error, "error", error))
             reply = self._errors.failed(request_id, error, request)
             self._observe(bound.name, self._stopwatch() - start, error)

@@ -6,6 +6,7 @@ from typing import Any
 from rpc.caller import Caller
 from rpc.declare import errors
 from rpc.declare.arguments import PreparsedTransaction
+from rpc.declare.demand import NotFetched
 from rpc.declare.plugin_switches import hint
 from rpc.explain.explainer import Explainer
 from rpc.json.encoding import encoded
@@ -79,6 +80,8 @@ class ErrorReplies:
                 explanation = self._explainer.refuse(trx, error, given=given, is_legacy=is_legacy)
                 if explanation is not None:
                     said["data"]["explain"] = explanation
+            elif isinstance(error, NotFetched) and (explanation := self._explainer.explain_call(error)) is not None:
+                said["data"]["explain"] = explanation
         return error_reply(request_id, said)
 
     def _transaction_of(self, request: Any) -> tuple[Any, bool]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from rpc.caller import Caller
+from rpc.declare.demand import NotHere
 from rpc.json.reader import read_json
 from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.eager import Completed, start_eagerly
@@ -14,7 +15,8 @@ MEMBERS_MAX = 20
 def answer_read(service: Service, body: bytes, caller: Caller) -> bytes:
     """Return the reply to a request that only reads the chain. Return b"" if a standby process can't answer the request.
 
-    A standby can't answer large batches, requests that change the chain, and requests about the process or a session.
+    A standby can't answer large batches, requests that change the chain, requests about the process or a session, and requests that need
+    something of the source of a fork.
     """
     try:
         request: Any = read_json(body, caller.is_local)
@@ -26,5 +28,8 @@ def answer_read(service: Service, body: bytes, caller: Caller) -> bytes:
     reply = service.answer(body, caller)
     if isinstance(reply, bytes):
         return reply
-    done = start_eagerly(reply)
+    try:
+        done = start_eagerly(reply)
+    except NotHere:
+        return b""
     return done.value if isinstance(done, Completed) else b""

@@ -1,0 +1,282 @@
+"""On demand: what a call names and isn't here is read from the source of the fork and put into the state before the call is answered.
+
+While the source is asked, nothing else waits: other calls are answered, and blocks are made. What the source gives becomes a state edit
+(`ImportRows`) of the head block, made by a job of the processor, so it stays as other edits do. What was fetched also stays in memory, for
+a chain that is reverted to a time before the fetch.
+"""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+import trio
+from msgspec import Struct
+
+from node.fork.limits import CALL_SECONDS_MAX, SourceLimits
+from node.runtime.errors import NodeError
+from rpc.caller import Caller
+from rpc.declare.demand import FULL, TOO_MANY, AccountKey, Key, NotFetched, NotHere, PostKey, PostsKey, ProposalKey, SignerKey
+from rpc.fork import Fetch
+from rpc.log import Log
+from state.chain.chain import Chain
+from state.chain.state_edits import ImportRows
+from state.portable import BATCH_SIZE_MAX, Batch, account_level, pack_batch, unpack_batch
+from state.protocol.constants import COIN_MAX_SIG_CHECK_DEPTH
+from state.protocol.errors import ChainError, require
+from state.protocol.transaction import block_number
+
+# Keys that are fetched for one call: without and with local rights.
+KEYS_MAX, LOCAL_KEYS_MAX = 50, 1_000
+RUNNING_MAX = 10_000  # keys that are being fetched or wait for it
+FETCHED_SIZE_MAX = 40 << 20  # bytes of all edits; all of them stay in memory, and in the file of edits
+UNKNOWN_MAX, UNKNOWN_BLOCKS = 100_000, 20  # keys that the source doesn't have, and blocks after which it is asked for them again
+
+_log = Log("fork")
+
+
+class Fetched(Struct, frozen=True):
+    """What the source gave: portable rows in batches, each of which fits into one edit, and the keys that it doesn't have."""
+
+    batches: list[Batch]
+    unknown: frozenset[Key]
+
+
+class Reader(Protocol):
+    """Reads the rows of accounts, posts and proposals from a source."""
+
+    async def read(self, keys: Sequence[Key]) -> Fetched:
+        """Read what these keys name. Raises NodeError if the source is silent or wrong."""
+
+
+class _Running(Struct, eq=False):
+    """A running fetch of some keys, which several calls can await. `error` is set if it failed."""
+
+    start: float
+    done: trio.Event
+    error: Exception | None = None
+
+
+class _Imported(Struct, eq=False):
+    """What one fetch gave: its edits, and the id of the block that they were last made in."""
+
+    edits: tuple[ImportRows, ...]
+    block_id: bytes = b""
+
+
+Edit = Callable[[Callable[[], None]], Awaitable[None]]
+Clock = Callable[[], float]
+Record = Callable[[Fetch], None]
+
+
+class Demand:
+    """Finds and fetches what calls need from the source. `run` has to run meanwhile.
+
+    `edit` runs a function that changes the chain, as a job. `clock` returns seconds since 1970. `record` gets each finished
+    fetch.
+    """
+
+    def __init__(self, chain: Chain, reader: Reader, edit: Edit, limits: SourceLimits, clock: Clock, record: Record) -> None:
+        self.chain, self.reader, self.limits = chain, reader, limits
+        self._size = sum(edit_size(edit) for edits in chain.sidecars.edits.values() for edit in edits)
+        self._edit, self._clock, self._report = edit, clock, record
+        self._running: dict[Key, _Running] = {}
+        self._imported: dict[Key, _Imported] = {}
+        self._is_restored = False
+        self._unknown: OrderedDict[Key, int] = OrderedDict()  # with the block number up to which the source isn't asked again
+        self._nursery: trio.Nursery | None = None
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Run fetches until cancelled."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            task_status.started()
+            try:
+                await trio.sleep_forever()
+            finally:
+                self._nursery = None
+
+    # -------------------------------------------------------------- what is missing
+
+    def require(self, keys: Iterable[Key]) -> None:
+        """Raise NotHere if one of these keys has to be fetched."""
+        missing = tuple(dict.fromkeys(self.missing(keys)))
+        if missing:
+            raise NotHere(partial(self.fetch, missing))
+
+    def missing(self, keys: Iterable[Key]) -> Iterator[Key]:
+        """Yield those of these keys, and of the accounts in the authorities of signers, that aren't here and can be fetched."""
+        for key in keys:
+            found = self._of_signer(key.name) if isinstance(key, SignerKey) else (key,)
+            yield from (one for one in found if not self.is_here(one) and not self._is_unknown(one))
+
+    def is_here(self, key: Key) -> bool:
+        """Whether the state has what a key names, in full, or had it: a post can be deleted here."""
+        state = self.chain.state
+        found: object = None
+        if isinstance(key, AccountKey):
+            found = True if account_level(state, key.name) == "full" else None
+        elif isinstance(key, PostKey):
+            found = state.comments.by_permlink.get(key.author, key.permlink)
+        elif isinstance(key, ProposalKey):
+            found = state.proposals.by_proposal_id.get(key.id)
+        return found is not None or self._is_made(self._known().get(key))
+
+    def _known(self) -> dict[Key, _Imported]:
+        """Return what was fetched for each key, including fetches before a restart, which the chain's edits contain."""
+        if not self._is_restored:
+            self._is_restored = True
+            for block_id, edits in self.chain.sidecars.edits.items():
+                for edit in edits:
+                    if isinstance(edit, ImportRows):
+                        self._imported |= dict.fromkeys(keys_in(unpack_batch(edit.packed)), _Imported((edit,), block_id))
+        return self._imported
+
+    def _of_signer(self, name: str) -> Iterator[AccountKey]:
+        """Yield a signer and the accounts in its authorities, as far as they are known and checks of signatures read them."""
+        names, authorities = [name], self.chain.state.account_authorities.by_account
+        seen = {name}
+        for _ in range(COIN_MAX_SIG_CHECK_DEPTH + 1):
+            yield from map(AccountKey, names)
+            rows = [row for each in names if (row := authorities.get(each)) is not None]
+            members = [member for row in rows for role in (row.owner, row.active, row.posting) for member, _ in role.account_auths]
+            names = [member for member in dict.fromkeys(members) if member not in seen]
+            seen.update(names)
+
+    def _is_unknown(self, key: Key) -> bool:
+        return self._unknown.get(key, -1) >= self.chain.state.props.head_block_number
+
+    def _is_made(self, imported: _Imported | None) -> bool:
+        """Whether the edits of an earlier fetch are part of the current chain."""
+        if imported is None or not imported.block_id:
+            return False
+        block, made = self.chain.block_by_number(block_number(imported.block_id)), self.chain.sidecars.edits_of(imported.block_id)
+        return block is not None and block.id == imported.block_id and all(edit in made for edit in imported.edits)
+
+    # -------------------------------------------------------------- fetching
+
+    async def fetch(self, keys: Sequence[Key], caller: Caller) -> None:
+        """Wait until these keys are fetched, or known to be unknown to the source. Calls that need the same key wait for the same fetch.
+
+        Raises NotFetched if the source is silent or wrong, or if a limit is reached.
+        """
+        most = LOCAL_KEYS_MAX if caller.is_local else KEYS_MAX
+        if len(keys) > most:
+            raise NotFetched(TOO_MANY, condition="missing <= max", n=len(keys), most=most)
+        fetches = dict.fromkeys(self._running[key] for key in keys if key in self._running)
+        new = [key for key in keys if key not in self._running]
+        if new:
+            fetches[self._start(new, caller)] = None
+        is_late = True
+        with trio.move_on_after(CALL_SECONDS_MAX):
+            for fetch in fetches:
+                await fetch.done.wait()
+            is_late = False
+        if is_late:
+            raise self.limits.unanswered(shown_key(keys[0]), f"it has not answered within {CALL_SECONDS_MAX} s")
+        for fetch in fetches:
+            if fetch.error is not None:
+                raise fetch.error
+
+    def _start(self, keys: list[Key], caller: Caller) -> _Running:
+        """Start a fetch. Raises NotFetched if a limit is reached, or if the source was silent just now."""
+        if self._nursery is None:
+            raise self.limits.unanswered(shown_key(keys[0]), "the node is stopping")
+        needed = [key for key in keys if key not in self._imported]
+        if needed:
+            require(len(self._running) < RUNNING_MAX, "${n} fetches from the source wait already", condition="running < max", n=RUNNING_MAX)
+            self.limits.require(caller, len(needed), shown_key(needed[0]))
+            if self._size >= FETCHED_SIZE_MAX:
+                raise NotFetched(FULL, condition="size < max", what=shown_key(needed[0]), size=FETCHED_SIZE_MAX >> 20)
+        fetch = _Running(self.limits.stopwatch(), trio.Event())
+        self._running.update(dict.fromkeys(keys, fetch))
+        self._nursery.start_soon(self._run, fetch, keys, needed, caller.queue)
+        return fetch
+
+    async def _run(self, fetch: _Running, keys: list[Key], needed: list[Key], address: str) -> None:
+        """Read the `needed` ones of these keys from the source, and put all keys into the state."""
+        try:
+            await self._import([key for key in keys if key in self._imported])
+            if needed:
+                async with self.limits.place(address):
+                    fetched = await self.reader.read(needed)
+                self._remember_unknown(fetched.unknown)
+                edits = tuple(ImportRows(pack_batch(batch)) for batch in fetched.batches if any(batch.values()))
+                assert all(len(edit.packed) <= BATCH_SIZE_MAX for edit in edits), "a reader divides what is too large"
+                found = [key for key in needed if key not in fetched.unknown]
+                self._imported.update(dict.fromkeys(found, _Imported(edits)))
+                await self._import(found)
+                rows, size = sum(len(some) for batch in fetched.batches for some in batch.values()), sum(map(edit_size, edits))
+                self._size += size
+                self._record(fetch, needed, rows, size)
+        except (NodeError, ChainError, ValueError) as error:
+            self._fail(fetch, keys, needed, error)
+        except Exception as error:
+            _log.error("what the source gave could not be used", keys=shown_keys(keys), exc_info=error)
+            self._fail(fetch, keys, needed, NodeError("what it gives can't be used (see the log of the node)"))
+        except BaseException:
+            fetch.error = self.limits.unanswered(shown_key(keys[0]), "the node is stopping")
+            raise
+        finally:
+            for key in keys:
+                self._running.pop(key, None)
+            fetch.done.set()
+
+    def _fail(self, fetch: _Running, keys: list[Key], needed: list[Key], error: Exception) -> None:
+        why = error.message(self.chain.state.spec.spell) if isinstance(error, ChainError) else str(error)
+        fetch.error = self.limits.unanswered(shown_key(keys[0]), why)
+        for key in needed:
+            self._imported.pop(key, None)
+        self._record(fetch, needed, error=why)
+        _log.warning("a fetch from the source has failed", keys=shown_keys(keys), reason=why)
+
+    def _record(self, fetch: _Running, keys: list[Key], rows: int = 0, size: int = 0, error: str = "") -> None:
+        milliseconds = round((self.limits.stopwatch() - fetch.start) * 1000)
+        self._report(Fetch(int(self._clock()), shown_keys(keys), rows, size, milliseconds, error))
+
+    async def _import(self, keys: Sequence[Key]) -> None:
+        """Make the edits of these keys that the chain doesn't have. Raises ValueError or ChainError if the state refuses them."""
+        found = {id(imported): imported for key in keys if not self._is_made(imported := self._imported[key])}
+
+        def make() -> None:
+            for imported in found.values():
+                for edit in imported.edits:
+                    self.chain.edit(edit)
+                imported.block_id = self.chain.state.props.head_block_id
+
+        if found:
+            await self._edit(make)
+
+    def _remember_unknown(self, keys: Iterable[Key]) -> None:
+        until = self.chain.state.props.head_block_number + UNKNOWN_BLOCKS
+        for key in keys:
+            self._unknown[key] = until
+            self._unknown.move_to_end(key)
+        while len(self._unknown) > UNKNOWN_MAX:
+            self._unknown.popitem(last=False)
+
+
+def keys_in(batch: Batch) -> Iterator[Key]:
+    """Yield the keys of the accounts, posts and proposals in a batch."""
+    yield from (AccountKey(row["name"]) for row in batch.get("accounts", ()))
+    yield from (PostKey(row["author"], row["permlink"]) for row in batch.get("comments", ()))
+    yield from (ProposalKey(row["proposal_id"]) for row in batch.get("proposals", ()))
+
+
+def edit_size(edit: Any) -> int:
+    """Return the size in bytes of an edit that imports rows, 0 for other edits."""
+    return len(edit.packed) if isinstance(edit, ImportRows) else 0
+
+
+def shown_key(key: Key) -> str:
+    """Return a key as text: alice, @alice/permlink, or proposal 3."""
+    if isinstance(key, PostKey):
+        return f"@{key.author}/{key.permlink}"
+    if isinstance(key, PostsKey):
+        return f"the posts of {key.account}"
+    return f"proposal {key.id}" if isinstance(key, ProposalKey) else key.name
+
+
+def shown_keys(keys: Sequence[Key]) -> str:
+    """Return a few keys as text."""
+    return ", ".join(map(shown_key, keys[:5])) + (f" and {len(keys) - 5} more" if len(keys) > 5 else "")

@@ -1,0 +1,171 @@
+"""Going along: the source's later blocks are followed, and their transactions applied on the fork as transactions of its own.
+
+A transaction is applied if everything is here that its operations name. It needs no signature, and it gets the dates of the fork. As on the
+source, the rules of the fork can refuse it. The operations of all others are counted by the reason.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+from node.fork.source import Source
+from node.runtime.errors import NodeError
+from node.storage.disk import Disk, read_whole, written_whole
+from rpc.caller import LOCAL
+from rpc.declare.demand import AccountKey, Key, PostKey, SignerKey
+from rpc.declare.errors import PushFailed
+from rpc.declare.named_keys import named_by_transaction
+from rpc.fork import Fork
+from rpc.log import Log
+from rpc.processor import Processor
+from state.chain.chain import Chain
+from state.chain.known_keys import signed_transaction
+from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount
+from state.operations.content import Comment
+from state.protocol.errors import ChainError, Refused
+from state.protocol.operation import Operation
+from state.protocol.transaction import OPERATION
+
+POLL_SECONDS = 1
+BLOCKS_AT_ONCE = 20
+TRANSACTIONS_MAX, OPERATIONS_MAX = 10_000, 1_000  # of a block, of a transaction; further ones aren't looked at
+PATCH = "@@ "  # the beginning of a body that changes an earlier one
+POSITION_SIZE_MAX = 100  # bytes of the file
+APPLIED, ABSENT, REFUSED, UNREADABLE = "applied", "an account or post isn't here", "refused here", "can't be read"
+
+_log = Log("fork")
+
+
+class Mirror:
+    """Follows the source's blocks from `first` on.
+
+    `is_here` is whether a key names something that is here. The counts are added to `fork.mirrored`. With `position`, the number of the
+    next block is kept in a file, so that a restart goes on from there.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        source: Source,
+        processor: Processor,
+        is_here: Callable[[Key], bool],
+        fork: Fork,
+        position: Path | None = None,
+        disk: Disk | None = None,
+    ) -> None:
+        self._chain, self._source, self._processor, self._is_here, self._fork = chain, source, processor, is_here, fork
+        self._position, self._disk = position, disk
+        self.next = max(chain.base + 1, self._read_position())
+        self._is_failing = False
+
+    async def run(self) -> None:
+        """Follow the source until cancelled. While it doesn't answer, try again."""
+        while True:
+            try:
+                await self.follow()
+                self._is_failing = False
+            except NodeError as error:
+                if not self._is_failing:
+                    _log.warning("the source can't be followed", next_block=self.next, reason=str(error))
+                self._is_failing = True
+            await trio.sleep(POLL_SECONDS)
+
+    async def follow(self) -> None:
+        """Apply the source's blocks up to its head. Raises NodeError."""
+        head = await self._head()
+        while self.next <= head:
+            for block in await self._blocks(self.next, min(BLOCKS_AT_ONCE, head + 1 - self.next)):
+                await self._apply(block)
+                self.next += 1
+            await trio.to_thread.run_sync(self._write_position)
+
+    async def _head(self) -> int:
+        props = "get_dynamic_global_properties"
+        found = await self._source.first_of((f"database_api.{props}", {}), (f"condenser_api.{props}", []))
+        number = found[1].get("head_block_number") if found is not None and isinstance(found[1], dict) else None
+        if type(number) is not int:
+            raise self._source.wrong(props, "head_block_number", "expected a number")
+        return number
+
+    async def _blocks(self, first: int, count: int) -> list[list[tuple[Operation, ...] | int]]:
+        """Return the transactions of blocks: the operations of each, or their number if they can't be read."""
+        is_legacy = not await self._source.has("block_api.get_block")
+        numbers = range(first, first + count)
+        if is_legacy:
+            calls: list[tuple[str, Any]] = [("condenser_api.get_block", [number]) for number in numbers]
+        else:
+            calls = [("block_api.get_block", {"block_num": number}) for number in numbers]
+        found = []
+        for (method, _), reply in zip(calls, await self._source.batch(calls), strict=True):
+            block = reply.get("block", reply) if isinstance(reply, dict) else None
+            transactions = block.get("transactions") if isinstance(block, dict) else None
+            if not isinstance(transactions, list):
+                raise self._source.wrong(method, "transactions", "expected a list")
+            found.append([self._operations(trx, is_legacy) for trx in transactions[:TRANSACTIONS_MAX]])
+        return found
+
+    def _operations(self, trx: Any, is_legacy: bool) -> tuple[Operation, ...] | int:
+        operations = trx.get("operations") if isinstance(trx, dict) else None
+        if not isinstance(operations, list) or len(operations) > OPERATIONS_MAX:
+            return 1
+        parse = self._chain.state.wire.codecs.parser(OPERATION, is_legacy)
+        try:
+            return tuple([parse(operation) for operation in operations])
+        except ChainError:
+            return len(operations)
+
+    async def _apply(self, block: list[tuple[Operation, ...] | int]) -> None:
+        for operations in block:
+            if isinstance(operations, int):
+                self._count(UNREADABLE, operations)
+            elif operations:
+                self._count(await self._push(operations), len(operations))
+            await trio.lowlevel.checkpoint()
+
+    async def _push(self, operations: tuple[Operation, ...]) -> str:
+        """Push a transaction of these operations. Return whether it was applied, or why not."""
+        if not all(map(self._is_here, needed(operations))):
+            return ABSENT
+        state = self._chain.state
+        trx = signed_transaction(state, operations, {}, len(self._chain.pending))
+        await self._processor.in_turn(lambda: state.impersonated.accept(trx.id))
+        try:
+            await self._processor.push_transaction(trx, LOCAL)
+        except (PushFailed, Refused):
+            state.impersonated.accepted.pop(trx.id, None)
+            return REFUSED
+        return APPLIED
+
+    def _count(self, reason: str, operations: int) -> None:
+        self._fork.mirrored[reason] = self._fork.mirrored.get(reason, 0) + operations
+
+    def _read_position(self) -> int:
+        if self._position is None or self._disk is None or not self._disk.exists(self._position):
+            return 0
+        try:
+            return msgspec.json.decode(read_whole(self._disk, self._position, POSITION_SIZE_MAX), type=int)
+        except (OSError, msgspec.MsgspecError):
+            return 0
+
+    def _write_position(self) -> None:
+        if self._position is not None and self._disk is not None:
+            try:
+                with written_whole(self._disk, self._position) as file:
+                    file.write(msgspec.json.encode(self.next), 0)
+            except OSError as error:
+                _log.warning("the number of the next block can't be written", path=str(self._position), reason=error.strerror)
+
+
+def needed(operations: Sequence[Operation]) -> list[Key]:
+    """Return what must be here so that operations have the effect that they have on the source. What they create needn't be here."""
+    made: set[Key] = set()
+    for operation in operations:
+        if isinstance(operation, Comment) and not operation.body.startswith(PATCH):
+            made.add(PostKey(operation.author, operation.permlink))
+        elif isinstance(operation, (AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)):
+            made.add(AccountKey(operation.new_account_name))
+    keys = named_by_transaction(operations)
+    return [key for key in dict.fromkeys(keys) if key not in made and not isinstance(key, SignerKey)]

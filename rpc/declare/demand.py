@@ -1,0 +1,76 @@
+"""What a call needs that isn't on this chain yet. A fork of a live chain can fetch it from there before the call is answered.
+
+Methods don't know of this. Their declarations and the operations' fields tell which accounts, posts and proposals a call names
+(`rpc.declare.named_keys`). The node's `Demand` finds those that are missing. The service fetches them, then repeats the call.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from rpc.caller import Caller
+from state.protocol.errors import Refused
+
+UNANSWERED = "${what} is not here, and the source ${source} can't be asked: ${why}"
+TOO_MANY = "This call names ${n} things that are not here, and at most ${most} are fetched for a call"
+TOO_OFTEN = "Too much was fetched from the source for this address. Try again in ${seconds} s"
+FULL = "${what} is not here, and no more is fetched from the source: this chain has fetched ${size} MiB already"
+ALL_ROUNDS = "After ${n} fetches from the source, this call still needs more"
+NO_HISTORY = "Block ${base} and those before it are not here, and this node doesn't ask the source for them (--history local)"
+
+
+class AccountKey(Struct, frozen=True):
+    """An account."""
+
+    name: str
+
+
+class SignerKey(Struct, frozen=True):
+    """An account whose authorities a transaction needs. The accounts in its authorities are needed, too."""
+
+    name: str
+
+
+class PostKey(Struct, frozen=True):
+    """A post or a reply, with its discussion."""
+
+    author: str
+    permlink: str
+
+
+class PostsKey(Struct, frozen=True):
+    """The newest posts of an account."""
+
+    account: str
+
+
+class ProposalKey(Struct, frozen=True):
+    """A proposal."""
+
+    id: int
+
+
+Key = AccountKey | SignerKey | PostKey | PostsKey | ProposalKey
+
+
+class NotHere(Exception):
+    """Raised when a call needs something of the source. Await `fetch(caller)`, which can raise NotFetched, then repeat the call."""
+
+    def __init__(self, fetch: Callable[[Caller], Awaitable[None]]) -> None:
+        super().__init__("a call must be repeated after a fetch from the source")
+        self.fetch = fetch
+
+
+class NotFetched(Refused):
+    """Refusal of a call because the source doesn't answer it, or because a limit of fetches is reached."""
+
+
+class Demand(Protocol):
+    """Finds what a call needs from the source."""
+
+    def call(self, method: Any, values: Sequence[Any], keys: Iterable[Key], function: Callable[..., Any]) -> Any:
+        """Call a Method's function with these arguments, and return the result. `keys` are the things that the call names.
+
+        Raises NotHere if the call needs something of the source.
+        """
