@@ -24,7 +24,6 @@ from state.protocol.keys.keys import NULL_KEY
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock, Wire
 from state.protocol.values.asset import Asset
-from state.tables.witnesses import ELECTED, TIMESHARE
 
 PAGE, PAGES_MAX = 1000, 20
 # Passes in which the head block may change before the rows of different blocks are accepted.
@@ -267,7 +266,7 @@ class _Pass:
         shown = nais[0][1] if nais else []
         names = shown.get("nai_pool") if type(shown) is dict else shown
         batch["nai_pools"] = [{"nais": reader.parse(SYMBOLS, nais[0][0], names, "nai_pool") if nais else ()}]
-        batch["witnesses"] = [row | {"schedule": kind} for row, kind in self._with_kinds()]
+        batch["witnesses"] = self._witness_rows
         self._add_accounts(batch)
         for method, reply in self._of("proposals"):
             for row in reader.rows("proposals", method, reply, "" if method.startswith(LEGACY) else "proposals"):
@@ -322,22 +321,6 @@ class _Pass:
             row |= {"processed_hardforks": times, "last_hardfork": HARDFORK_MAX, "current_hardfork_version": version}
             row |= {"next_hardfork": version, "next_hardfork_time": times[-1]}
         return row
-
-    def _with_kinds(self) -> Iterable[tuple[PortableRow, int]]:
-        """Yield the witnesses with the way in which each got its slot of this round, which no method shows.
-
-        Those who were chosen by virtual time have just begun a lap of it. Changes of votes since then can make the result wrong.
-        """
-        schedule = self._schedule
-        slots = {name for name in schedule["current_shuffled_witnesses"] if name}
-        now = schedule["current_virtual_time"]
-        began = [
-            row for row in self._witness_rows if row["owner"] in slots and row["virtual_last_update"] == now and not row["virtual_position"]
-        ]
-        by_votes = sorted(began, key=lambda row: (row["votes"], row["owner"]))
-        timeshare = {row["owner"] for row in by_votes[: max(0, len(slots) - schedule["max_voted_witnesses"])]}
-        for row in self._witness_rows:
-            yield row, TIMESHARE if row["owner"] in timeshare or row["owner"] not in slots else ELECTED
 
     def _add_accounts(self, batch: Batch) -> None:
         for one, reply in zip(self._asked, self._replies, strict=True):
