@@ -162,6 +162,8 @@ class _Posts:
             if parts is None:
                 continue
             count = 1 + parts["row"]["children"]
+            if count == 1:
+                continue
             members = (await self.members(root, count))[:DISCUSSION_MAX]
             await self.read(members)
             if len(members) < count:
@@ -260,12 +262,14 @@ class _DatabasePosts(_Posts):
         found: dict[Key, None] = {}
         start: Key = ("", "")
         while len(found) < DISCUSSION_MAX:
+            # The list goes on with other discussions. Each page but the first begins with the last post of the page before.
+            limit = max(1, min(PAGE, count - len(found) + 1))
             try:
-                reply = await self._source.call(LIST, {"start": [*root, *start], "limit": PAGE, "order": "by_root"})
+                reply = await self._source.call(LIST, {"start": [*root, *start], "limit": limit, "order": "by_root"})
             except RefusedCall:  # without the index
                 return await _bridge_members(self._source, self._reader, root)
             keys = self._add(LIST, reply, root)
-            is_last = len(keys) < PAGE or keys[-1] in found
+            is_last = len(keys) < limit or len(found) >= count or keys[-1] in found
             found |= dict.fromkeys(keys)
             if is_last:
                 break
