@@ -277,6 +277,14 @@ def nested(depth: int) -> bytes:
     return b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * depth + b"]" * depth + b"}"
 
 
+def other_ids(reply: HttpReply) -> HttpReply:
+    """A fault: no answer of a reply has the id of its call."""
+    answers = json.loads(reply.body)
+    for answer in answers if isinstance(answers, list) else [answers]:
+        answer["id"] = 10**6
+    return HttpReply(reply.status, "", json.dumps(answers).encode())
+
+
 FAULTS: dict[str, Callable[[], Fault]] = {
     # of the connection and of HTTP
     "silence": lambda: Fault(http=lambda reply: None),
@@ -292,7 +300,7 @@ FAULTS: dict[str, Callable[[], Fault]] = {
     "empty body": lambda: Fault(http=with_status(200, b"")),
     "deep JSON": lambda: Fault(http=with_status(200, nested(100_000))),
     "large body": lambda: Fault(http=with_status(200, b'{"jsonrpc":"2.0","id":1,"result":[' + b"0," * (20 << 20) + b"0]}")),
-    "other id": lambda: Fault(http=lambda reply: HttpReply(reply.status, "", reply.body.replace(b'"id":', b'"id":9'))),
+    "other id": lambda: Fault(http=other_ids),
     # of results
     "null": lambda: Fault(result=lambda method, params, result: None),
     "text": lambda: Fault(result=lambda method, params, result: "yes"),
