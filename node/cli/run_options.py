@@ -282,6 +282,9 @@ def replay_command(
     parallel: Annotated[
         str | None, CHECKS(help="Verify the ranges between snapshots in N processes, or on a cluster (ray://HOST:PORT, ray:N).")
     ] = None,
+    digest: Annotated[
+        Literal["state", "shown"], BLOCKS(help="The digest printed at the end: of all tables, or of what methods show, without ids.")
+    ] = "state",
     serve: Annotated[str | None, ACCESS(help="The address to serve the replayed chain at: a port, a host, or HOST:PORT.")] = None,
     common: Common = Common(),
 ) -> int:
@@ -293,7 +296,7 @@ def replay_command(
 
     common.begin()
     spec = spec_of_blocks(file, common.chain)
-    alone = {"--data": data, "--from": from_, "--until": until, "--checkpoint": checkpoint, "--serve": serve}
+    alone = {"--data": data, "--from": from_, "--until": until, "--checkpoint": checkpoint, "--serve": serve, "--digest": digest != "state"}
     require_together(alone, parallel, snapshots)
     if parallel is not None:
         assert snapshots is not None
@@ -312,6 +315,7 @@ def replay_command(
         start=from_,
         checkpoints=read_checkpoints(checkpoint),
         snapshots=snapshots,
+        digest=digest,
     )
     with settings.announcer:
         return replay_file(settings, task)

@@ -110,9 +110,9 @@ class DevApi(ABC):
         """Return the head, the time and the settings of the chain."""
         return self.call("dev_api.get_info")
 
-    def digest(self) -> str:
-        """Return the digest of the state. Equal states have equal digests."""
-        digest: str = self.call("dev_api.get_state_digest")["digest"]
+    def digest(self, *, shown: bool = False) -> str:
+        """Return the digest of the state. Equal states have equal digests. With `shown`, it's the digest of what methods show."""
+        digest: str = self.call("dev_api.get_state_digest", {"shown": shown})["digest"]
         return digest
 
     # -------------------------------------------------------------- dev snapshots

@@ -5,6 +5,7 @@ chain.
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import trio
 from msgspec import Struct
@@ -32,6 +33,7 @@ from state.chain.digest import state_digest
 from state.chain.head_change import HeadChange
 from state.chain.skip import Skip
 from state.plugins.registry import PLUGINS
+from state.portable import shown_digest
 
 BLOCKS_BETWEEN_SYNCS = 1000
 
@@ -47,6 +49,7 @@ class Replay(Struct, frozen=True, kw_only=True):
     start: Path | None = None  # the snapshot to start from; None: genesis, or the state of the data folder
     checkpoints: dict[int, bytes] = {}  # required ids of blocks, by number
     snapshots: Path | None = None  # the folder that retains all snapshots; None: the data folder, which retains the newest as a node does
+    digest: Literal["state", "shown"] = "state"
 
 
 def replay_file(settings: Settings, task: Replay) -> int:
@@ -93,7 +96,7 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
         saver.close()
         if writing is not None:
             chain.on_head_change.remove(writing)
-        show_result(chain, progress)
+        show_result(chain, progress, task.digest)
     if is_done:
         # The end of a pipe doesn't reveal whether the writing program has failed.
         if blocks.is_pipe and not progress.blocks:
@@ -189,11 +192,11 @@ def require_reached(chain: Chain, task: Replay) -> None:
         _log.warning("checkpoints not passed", blocks=" ".join(map(str, sorted(missed))), head_block_number=head)
 
 
-def show_result(chain: Chain, progress: Progress) -> None:
-    """Print the head after a replay, its speed, and the digest of the state."""
+def show_result(chain: Chain, progress: Progress, digest: Literal["state", "shown"]) -> None:
+    """Print the head after a replay, its speed, and the digest of the state, or of what methods show of it."""
     props = chain.state.props
     done = f"{progress.blocks:,} blocks, {progress.transactions:,} transactions in {progress.seconds:.3f} s"
     inside = "" if chain.pool.position is None else f", in block {props.head_block_number + 1} after transaction {len(chain.pending)}"
     sys.stdout.write(f"head block {props.head_block_number} {props.head_block_id.hex()}{inside}\n{done}: {progress.rate()}\n")
-    sys.stdout.write(f"state digest: {state_digest(chain.state)}\n")
+    sys.stdout.write(f"{digest} digest: {(state_digest if digest == 'state' else shown_digest)(chain.state)}\n")
     sys.stdout.flush()

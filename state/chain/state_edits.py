@@ -18,7 +18,7 @@ from state.effects.mana import update_manabar
 from state.effects.votes import propagate
 from state.portable import BATCH_SIZE_MAX, import_rows, unpack_batch
 from state.protocol.authority import Authority
-from state.protocol.errors import require
+from state.protocol.errors import Refused, require
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, VESTS, Asset, is_smt, is_vesting
 from state.protocol.values.integers import INT64_MAX
@@ -153,12 +153,15 @@ class SetAuthority(StateEdit, frozen=True, tag="set_authority"):
 
 
 class ImportRows(StateEdit, frozen=True, tag="import_rows"):
-    """Add rows of another chain. `packed` is the result of `pack_batch`. Raises ValueError if it is invalid."""
+    """Add rows of another chain to a partial chain. `packed` is the result of `pack_batch`. An invalid batch is refused."""
 
     packed: bytes
 
     def make(self, state: State) -> None:
-        import_rows(state, unpack_batch(self.packed))
+        try:
+            import_rows(state, unpack_batch(self.packed))
+        except ValueError as error:
+            raise Refused("the rows can't be imported: ${why}", condition="is_valid", why=str(error)) from None
 
 
 def apply_edit(state: State, edit: StateEdit, place: int) -> None:

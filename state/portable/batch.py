@@ -1,5 +1,6 @@
-"""Batches of portable rows as bytes (MessagePack)."""
+"""Batches of portable rows as bytes: MessagePack, compressed."""
 
+import zlib
 from functools import cache
 from typing import Any
 
@@ -8,17 +9,23 @@ from msgspec import UNSET, MsgspecError, Struct, UnsetType, msgpack
 
 from state.portable.declarations import PORTABLE, Batch, PortableRow
 from state.protocol.values.integers import INT64_MIN, UINT128_MAX
-from state.store.columns import CorruptData, from_msgpack_ext, to_msgpack_ext
+from state.store.columns import from_msgpack_ext, to_msgpack_ext
 
 BATCH_SIZE_MAX = 4 << 20  # bytes
+UNPACKED_SIZE_MAX = 32 << 20
+LEVEL = 1  # of compression
 
 
 def pack_batch(batch: Batch) -> bytes:
-    """Encode a batch."""
+    """Encode a batch. Raises ValueError if it's larger than `unpack_batch` accepts."""
     try:
-        return msgpack.encode(batch)
+        data = msgpack.encode(batch)
     except (UnicodeEncodeError, OverflowError):
-        return msgpack.encode({name: [{column: to_msgpack_ext(row[column]) for column in row} for row in batch[name]] for name in batch})
+        data = msgpack.encode({name: [{column: to_msgpack_ext(row[column]) for column in row} for row in batch[name]] for name in batch})
+    packed = zlib.compress(data, LEVEL)
+    if len(data) > UNPACKED_SIZE_MAX or len(packed) > BATCH_SIZE_MAX:
+        raise ValueError(f"a batch of {len(data)} bytes, compressed {len(packed)}, is too large")
+    return packed
 
 
 def unpack_batch(data: bytes) -> Batch:
@@ -26,9 +33,13 @@ def unpack_batch(data: bytes) -> Batch:
     if len(data) > BATCH_SIZE_MAX:
         raise ValueError(f"a batch of {len(data)} bytes, more than the maximum of {BATCH_SIZE_MAX}")
     try:
-        tables = msgpack.Decoder(dict[str, list[Any]], ext_hook=from_msgpack_ext).decode(data)
+        reader = zlib.decompressobj()
+        plain = reader.decompress(data, UNPACKED_SIZE_MAX)
+        if not reader.eof or reader.unused_data:
+            raise ValueError("it is incomplete or too large")
+        tables = msgpack.Decoder(dict[str, list[Any]], ext_hook=from_msgpack_ext).decode(plain)
         return {name: _rows(name, rows) for name, rows in tables.items()}
-    except (MsgspecError, CorruptData, RecursionError, UnicodeDecodeError, OverflowError, ValueError) as error:
+    except (zlib.error, MsgspecError, RecursionError, OverflowError, ValueError) as error:
         raise ValueError(f"invalid batch of rows: {error}") from None
 
 

@@ -69,7 +69,7 @@ class Chain {
     return this.call('dev_api.set_next_block_time', {time: time instanceof Date ? time.toISOString().slice(0, 19) : time})
   }
   async info() { return this.call('dev_api.get_info') }
-  async digest() { return (await this.call('dev_api.get_state_digest')).digest }
+  async digest(shown = false) { return (await this.call('dev_api.get_state_digest', {shown})).digest }
 
   async snapshot() { return (await this.call('dev_api.snapshot')).id }
   async revert(id) { return this.call('dev_api.revert', {id}) }

@@ -87,8 +87,8 @@ export declare class Chain {
   setNextBlockTime(time: string | Date): Promise<{next_block_time: string}>
   /** Return the head, the time and the settings of the chain. */
   info(): Promise<Info>
-  /** Return the digest of the state. Equal states have equal digests. */
-  digest(): Promise<string>
+  /** Return the digest of the state. Equal states have equal digests. With `shown`, it is the digest of what methods show. */
+  digest(shown?: boolean): Promise<string>
 
   /** Take a dev snapshot. Return its id for `revert`. */
   snapshot(): Promise<number>

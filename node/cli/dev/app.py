@@ -87,9 +87,13 @@ def info(*, options: RemoteOptions = RemoteOptions()) -> int:
 
 
 @dev.command(name="digest", group=BLOCKS)
-def digest(*, options: RemoteOptions = RemoteOptions()) -> int:
+def digest(
+    *,
+    shown: Annotated[bool, Parameter(help="Digest of what methods show, without ids. Complete copies have the same one.")] = False,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
     """Show the digest of the state. It is equal on nodes with the same head and no pending transactions."""
-    return call_and_print(options, "get_state_digest", {}, show_pairs)
+    return call_and_print(options, "get_state_digest", {"shown": True} if shown else {}, show_pairs)
 
 
 @dev.command(name="mine", group=BLOCKS)

@@ -49,6 +49,10 @@ class Result:
             self.printed = self._capsys.readouterr().out
         return self.last()
 
+    def read(self) -> str:
+        """Return what was printed since the last call."""
+        return self._capsys.readouterr().out
+
     def last(self) -> tuple[int, str]:
         """Return the head and the digest that were printed last, also after a failed replay."""
         found = re.search(r"^head block (\d+) .*\n.*\nstate digest: ([0-9a-f]{64})$", self.printed, re.MULTILINE)
@@ -169,6 +173,20 @@ def test_standard_input_and_folders_are_sources(tmp_path: Path, result: Result, 
     assert f"state digest: {whole[1]}" in ran.stdout
     nothing = subprocess.run(command, input="", capture_output=True, cwd=ROOT, check=False, text=True)
     assert (nothing.returncode, nothing.stderr) == (Status.REFUSED, "coind: -: no blocks. Check the program that writes them.\n")
+
+
+def test_the_digest_of_what_methods_show_is_the_same_from_a_snapshot(result: Result, snapshots: list[Path]) -> None:
+    whole = re.search(r"^shown digest: ([0-9a-f]{64})$", printed(result), re.MULTILINE)
+    assert whole is not None
+    assert printed(result, start=snapshots[2]).endswith(f"\nshown digest: {whole[1]}\n")
+    assert whole[1] != result.of()[1]
+
+
+def printed(result: Result, **task: object) -> str:
+    """Return what a replay prints with the digest of what methods show."""
+    settings = Settings(spec=load_spec("steem-testnet"), plugins=())
+    assert replay_file(settings, Replay(source=LOG, digest="shown", **task)) == Status.DONE  # type: ignore[arg-type]
+    return result.read()
 
 
 def test_a_signal_ends_a_replay_that_waits_for_blocks() -> None:

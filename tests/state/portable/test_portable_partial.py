@@ -1,16 +1,24 @@
 """Partial chains under load: random operations of all accounts, while accounts of the source come in one by one."""
 
+import zlib
+from pathlib import Path
 from random import Random
 
 import pytest
 
+from node.snapshots.base import new_chain, read_base, write_base
+from node.snapshots.dumps import dump
+from node.snapshots.dumps import load as load_dump
+from node.storage.disk import SystemDisk
 from state.chain.chain import Chain
+from state.chain.digest import state_digest
 from state.chain.invariants import validate_invariants
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
-from state.chain.state_edits import ImportRows
+from state.chain.state_edits import ImportRows, read_edit, write_edit
 from state.portable import account_level, export_rows, pack_batch
-from state.protocol.transaction import SignedTransaction
+from state.protocol.errors import Refused
+from state.protocol.transaction import SignedBlock, SignedTransaction
 from tests.conformance.play import CASES, Player
 from tests.helpers.nodes import SECRET
 from tests.helpers.partial import partial_chain, posts_of, rows_of
@@ -84,3 +92,70 @@ def test_invariants_hold_under_load_while_accounts_come_in(case: str, number: in
     assert not light
     for _, table in chain.state.tables():
         table.check()
+
+
+# ------------------------------------------------------------------ imports as edits of blocks
+
+
+@pytest.fixture(scope="module")
+def source() -> Chain:
+    """A recorded chain with many kinds of rows."""
+    return source_of("walk_random", 900)
+
+
+def grown(source: Chain, *plugins: str) -> tuple[Chain, list[str]]:
+    """A partial chain with three accounts and some blocks, and the names of the others."""
+    names = [row.name for row in source.state.accounts]
+    chain = partial_chain(source, names[:3], *plugins)
+    for _ in range(3):
+        next_block(chain)
+    return chain, names[3:]
+
+
+def next_block(chain: Chain) -> SignedBlock:
+    """Make a block."""
+    return chain.generate_block(slot_time(chain.state, 1), scheduled_witness(chain.state, 1), SECRET, Skip.WITNESS_SIGNATURE)
+
+
+def test_an_import_is_undone_and_made_again_with_its_block(source: Chain) -> None:
+    chain, names = grown(source)
+    batch = export_rows(source.state)
+    before, blocks = state_digest(chain.state), []
+    for at in range(3):
+        blocks.append(next_block(chain))
+        for name in names[2 * at : 2 * at + 2]:
+            chain.edit(ImportRows(packed=pack_batch(rows_of(batch, [name]) | posts_of(batch, [name]))))
+    edits = [chain.sidecars.edits_of(block.id) for block in blocks]
+    after = state_digest(chain.state)
+    chain.pop_blocks(3)
+    assert state_digest(chain.state) == before
+    for block, made in zip(blocks, edits, strict=True):
+        chain.plan_edits(block.id, [read_edit(write_edit(edit)) for edit in made])
+        chain.push_block(block, Skip.WITNESS_SIGNATURE)
+    assert state_digest(chain.state) == after
+    validate_invariants(chain.state)
+
+
+def test_a_dump_continues_on_a_chain_with_the_same_base(source: Chain, tmp_path: Path) -> None:
+    names = [row.name for row in source.state.accounts]
+    base = tmp_path / "base"
+    batch = export_rows(source.state)
+    write_base(partial_chain(source, names[:3]), base)
+    one, other = [new_chain(read_base(base), base) for _ in range(2)]
+    for at in range(3):
+        next_block(one)
+        one.edit(ImportRows(packed=pack_batch(rows_of(batch, [names[3 + at]]))))
+    dump(one, tmp_path / "dump", SystemDisk())
+    load_dump(other, tmp_path / "dump", SystemDisk(), bytes)
+    assert state_digest(other.state) == state_digest(one.state)
+    assert other.sidecars.edits == one.sidecars.edits
+    validate_invariants(other.state)
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 100, pack_batch({"accounts": [{"name": "Bad Name"}]}), zlib.compress(b"\x81" * 500_000)])
+def test_an_invalid_import_is_refused_and_changes_nothing(source: Chain, data: bytes) -> None:
+    chain, _ = grown(source)
+    before = state_digest(chain.state)
+    with pytest.raises(Refused):
+        chain.edit(ImportRows(packed=data))
+    assert state_digest(chain.state) == before

@@ -245,6 +245,9 @@ def test_chains_can_be_compared_by_digest(api: ApiChain) -> None:
     assert other["digest"] != before["digest"]
     api.call("dev_api.revert", id=moment)
     assert api.call("dev_api.get_state_digest") == before
+    shown = api.call("dev_api.get_state_digest", shown=True)
+    assert len(shown["digest"]) == 64
+    assert shown["digest"] != before["digest"]
 
 
 def test_a_dump_can_be_loaded(api: ApiChain, tmp_path: Path) -> None:
