@@ -29,6 +29,7 @@ from state.protocol.errors import ChainError
 from state.protocol.keys.keys import public_key, secret_from_seed, wif_from_secret
 from state.protocol.keys.signatures import sign
 from state.protocol.operation import Operation
+from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.protocol.work import LOCAL_UNITS_MAX, UNITS_MAX
 from state.store.rows import run_steps
@@ -104,8 +105,10 @@ class StubProcessor:
 class ApiChain:
     """A chain at genesis with these plugins, and its service. Without plugins, it serves all methods."""
 
-    def __init__(self, spec: str = "testnet", plugins: Sequence[str] | None = None) -> None:
-        self.chain = Chain(new_state(genesis_spec(spec), prepare=lambda state: enable(state, plugins or ())))
+    def __init__(self, spec: str | ChainSpec = "testnet", plugins: Sequence[str] | None = None) -> None:
+        self.chain = Chain(
+            new_state(genesis_spec(spec) if isinstance(spec, str) else spec, prepare=lambda state: enable(state, plugins or ()))
+        )
         self.state = self.chain.state
         self.wire = self.state.wire
         self.processor = StubProcessor(self.chain)

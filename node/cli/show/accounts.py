@@ -12,7 +12,7 @@ from node.runtime.errors import NodeError
 from node.runtime.output import say, write_pairs, write_table
 
 NAMES_MAX = 100
-RESOURCES = "resource_credits"
+RESOURCES, PARTIAL = "resource_credits", "partial"
 MANA_SECONDS = 432_000
 
 
@@ -26,6 +26,8 @@ def ask_accounts(remote: Remote, names: tuple[str, ...]) -> Any:
     credits = call_if_served(remote, "rc_api.find_rc_accounts", {"accounts": list(names)})
     for row in (credits or {}).get("rc_accounts", []):
         found[row["account"]][RESOURCES] = row
+    for partial in call_if_served(remote, "explorer_api.list_partial_accounts", {"accounts": list(names)}) or []:
+        found[partial["name"]][PARTIAL] = partial
     return [found[name] for name in names]
 
 
@@ -46,6 +48,9 @@ def account_pairs(remote: Remote, account: dict[str, Any], now: int) -> Iterator
     def of(name: str, default: Any = "") -> Any:
         return member(account, name, remote, default)
 
+    if PARTIAL in account:
+        is_light = account[PARTIAL]["is_light"]
+        yield "here", "without its orders, delegations and other rows" if is_light else "only the name: the account was not fetched"
     shares, given, received = account["vesting_shares"], account["delegated_vesting_shares"], account["received_vesting_shares"]
     yield "liquid", f"{account['balance']}, {of('sbd_balance')}"
     yield "savings", f"{account['savings_balance']}, {of('savings_sbd_balance')}"

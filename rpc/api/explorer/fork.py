@@ -1,11 +1,13 @@
-"""A forked chain's origin, and the last fetches from its source."""
+"""A forked chain's origin, the last fetches from its source, and accounts that it has only a part of."""
 
 from typing import TypedDict
 
-from rpc.declare.arguments import UInt32
+from rpc.declare.arguments import AccountName, UInt32
 from rpc.declare.method import method
 from rpc.devchain import DevChain
+from state.portable.arrivals import account_level
 from state.protocol.values.text import time_text
+from state.tables import State
 
 
 class FetchEntry(TypedDict):
@@ -46,6 +48,22 @@ class ForkDetails(TypedDict):
     fetched_bytes: int
     last_fetches: list[FetchEntry]
     mirrored: dict[str, int]
+
+
+class PartialEntry(TypedDict):
+    """An account of which only a part is on the chain. If `is_light`, it lacks the rows that belong to it; else only its name is here."""
+
+    name: str
+    is_light: bool
+
+
+@method("explorer_api.list_partial_accounts")
+def list_partial_accounts(state: State, /, accounts: list[AccountName]) -> list[PartialEntry]:
+    """Return those of these accounts of which a fork has only a part: the name that another row refers to, or the account without its
+    orders, delegations and other rows. Other chains have none.
+    """
+    levels = ((name, account_level(state, name)) for name in dict.fromkeys(accounts)) if state.spec.is_partial else ()
+    return [{"name": name, "is_light": level == "light"} for name, level in levels if level in ("light", "name")]
 
 
 @method("explorer_api.get_fork")

@@ -1,7 +1,11 @@
-"""The origin of a forked chain, as the explorer shows it."""
+"""The origin of a forked chain, and accounts that it has only a part of."""
+
+from msgspec.structs import replace
 
 from rpc.fork import FETCHES_SHOWN_MAX, Fetch, Fork
+from state.tables.partial import PartialAccount
 from tests.helpers.api import ApiChain
+from tests.helpers.chains import genesis_spec
 
 
 def a_fork() -> Fork:
@@ -56,3 +60,14 @@ def test_the_last_fetches_and_the_totals() -> None:
         "error": "the source is silent",
     }
     assert found["last_fetches"][1]["what"] == f"account a{FETCHES_SHOWN_MAX + 4}"
+
+
+def test_accounts_of_which_a_fork_has_a_part() -> None:
+    api = ApiChain(replace(genesis_spec("dev"), is_partial=True))
+    for name in ("whole", "light", "named"):
+        api.account(name)
+    api.state.partial_accounts.insert(PartialAccount(account="light", is_light=True))
+    api.state.partial_accounts.insert(PartialAccount(account="named"))
+    found = api.call("explorer_api.list_partial_accounts", accounts=["whole", "named", "nobody", "light", "named"])
+    assert found == [{"name": "named", "is_light": False}, {"name": "light", "is_light": True}]
+    assert ApiChain("dev").call("explorer_api.list_partial_accounts", accounts=["alice"]) == []

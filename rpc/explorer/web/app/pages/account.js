@@ -12,7 +12,7 @@ import { Mana } from "../parts/account/mana.js";
 import { Posts } from "../parts/account/posts.js";
 import { Votes } from "../parts/account/votes.js";
 import { Waiting } from "../parts/account/waiting.js";
-import { ALL_OTHERS, AllOthers } from "../parts/fork.js";
+import { ALL_OTHERS, AllOthers, OnlyPart } from "../parts/fork.js";
 import { Answer, Page, Problem, Tabs } from "../parts/layout.js";
 import { Link, path } from "../router.js";
 import { useAnswer } from "../rpc.js";
@@ -38,6 +38,7 @@ export default function AccountPage({ name, query }) {
   return html`
     <${Page} title=${name === ALL_OTHERS ? name : `@${name}`} heading=${name === ALL_OTHERS ? html`<${AllOthers} />` : `@${name}`}>
       ${name === ALL_OTHERS && html`<p class="note">This account stands for everybody who isn't on this chain. It holds what they hold together. Nobody signs for it.</p>`}
+      ${name !== ALL_OTHERS && html`<${OnlyPart} name=${name} />`}
       <${Answer} of=${answer}>${(found) =>
         found
           ? html`

@@ -2,6 +2,7 @@
 import { chain } from "../chain.js";
 import { html } from "../html.js";
 import { Link } from "../router.js";
+import { useCall } from "../rpc.js";
 
 // The account that holds what everybody who isn't here holds together. Nobody can register a name with a space.
 export const ALL_OTHERS = "all others";
@@ -19,6 +20,17 @@ export function AllOthers() {
   const { fork } = chain.overview;
   const title = `Everybody at ${fork ? hostOf(fork.source) : "the source"} who isn't on this chain, as one account`;
   return html`<span class="others" title=${title}>${ALL_OTHERS}</span>`;
+}
+
+// Stands on the page of an account of which a fork has only a part.
+export function OnlyPart({ name }) {
+  const { fork } = chain.overview;
+  const { result } = useCall(fork && !fork.is_complete ? "explorer_api.list_partial_accounts" : "", { accounts: [name] }, chain.head);
+  if (!result?.length) return null;
+  const what = result[0].is_light
+    ? "Balances, keys and votes of this account are here, without its orders, delegations and other rows."
+    : "Only the name of this account is here, because something refers to it. It wasn't fetched, and has nothing.";
+  return html`<p class="note">${what}</p>`;
 }
 
 // Stands on pages with lists over everybody.
