@@ -8,7 +8,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
@@ -31,13 +31,20 @@ Pairs = Iterator[tuple[str, str]]
 
 
 class Funded(Struct, frozen=True, kw_only=True):
-    """An account that has a balance at genesis. Amounts are in satoshis. `secrets` contains its private keys, keyed by role."""
+    """An account that has a balance at the start. Amounts are in satoshis. `secrets` contains its private keys, keyed by role."""
 
     name: str
     coin: int
     sbd: int
     vesting: int
     secrets: dict[str, bytes]
+
+
+class ForkSummary(Struct, frozen=True):
+    """The banner's part about a fork: pairs of a name and a text, and the fetched accounts that have derived keys."""
+
+    pairs: tuple[tuple[str, str], ...]
+    accounts: list[Funded]
 
 
 class Announcer(Struct, frozen=True):
@@ -73,7 +80,9 @@ class Announcer(Struct, frozen=True):
             except (OSError, ValueError, LookupError, TypeError):
                 pass  # The file was removed, or is another node's.
 
-    def announce(self, spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO | None = None) -> None:
+    def announce(
+        self, spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO | None = None, *, fork: ForkSummary | None = None
+    ) -> None:
         """Announce the addresses of the service. `blocks` is the block mode, or "" for a node that doesn't produce.
 
         A closed stdout doesn't stop the node.
@@ -81,7 +90,7 @@ class Announcer(Struct, frozen=True):
         out = out or sys.stdout
         if not self.is_quiet:
             try:
-                write_banner(spec, addresses, blocks, out, shows_keys=self.shows_keys)
+                write_banner(spec, addresses, blocks, out, shows_keys=self.shows_keys, fork=fork)
             except OSError:
                 # Flushing the rest of the buffer would fail again when the process exits.
                 os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), out.fileno())
@@ -132,16 +141,20 @@ def is_ready_file(path: Path) -> bool:
         return False
 
 
-def write_banner(spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO, *, shows_keys: bool) -> None:
+def write_banner(
+    spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO, *, shows_keys: bool, fork: ForkSummary | None = None
+) -> None:
     """Write the banner, with bold titles on a terminal and as plain lines elsewhere. Only lines with commands can be wider than
     WIDTH_MAX.
     """
     bold, plain = ("\x1b[1m", "\x1b[0m") if is_coloured(out) else ("", "")
+    pairs = [*summary(spec, addresses, blocks), *(fork.pairs if fork is not None else ())]
+    accounts = funded_accounts(spec) if fork is None else fork.accounts
     if not out.isatty():
-        for line in plain_lines(spec, addresses, blocks, shows_keys):
+        for line in plain_lines(spec, pairs, accounts, shows_keys):
             out.write(line + "\n")
     else:
-        for title, lines in sections(spec, addresses, blocks, shows_keys):
+        for title, lines in sections(spec, addresses, pairs, accounts, shows_keys):
             out.write(f"{bold}{title}{plain}\n" if title else "")
             for line in lines:
                 out.write(line + "\n")
@@ -155,11 +168,10 @@ def is_coloured(out: TextIO) -> bool:
     return out.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("NO_COLOR")
 
 
-def plain_lines(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) -> Iterator[str]:
+def plain_lines(spec: ChainSpec, pairs: Iterable[tuple[str, str]], accounts: list[Funded], shows_keys: bool) -> Iterator[str]:
     """Yield the banner in the form that programs read: lines of `name: value`."""
-    for name, text in summary(spec, addresses, blocks):
+    for name, text in pairs:
         yield f"{name}: {text}"
-    accounts = funded_accounts(spec)
     for account in accounts if shows_keys else accounts[:SHOWN_MAX]:
         yield f"account {account.name}: {balances_text(spec, account)}, active key {private_key(account, 'active')}"
         if shows_keys:
@@ -169,12 +181,13 @@ def plain_lines(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: 
         yield f"accounts: {left_out:,} more, up to {accounts[-1].name}; coind keys NAME prints the keys of one, --show-keys those of all"
 
 
-def sections(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) -> Iterator[tuple[str, list[str]]]:
+def sections(
+    spec: ChainSpec, addresses: list[str], pairs: Iterable[tuple[str, str]], accounts: list[Funded], shows_keys: bool
+) -> Iterator[tuple[str, list[str]]]:
     """Yield the title and the lines of each section of the banner on a terminal."""
-    yield "", [f"{name:<12}{text}" for name, text in summary(spec, addresses, blocks)]
-    for name, lines in client_settings(spec, addresses[0]):
+    yield "", [f"{name:<12}{text}" for name, text in pairs]
+    for name, lines in client_settings(spec, addresses[0], accounts):
         yield name, lines
-    accounts = funded_accounts(spec)
     if not accounts:
         return
     held = {balances_text(spec, account) for account in accounts}
@@ -213,13 +226,13 @@ def how_produced(mode: str) -> str:
     }[kind]
 
 
-def client_settings(spec: ChainSpec, address: str) -> Iterator[tuple[str, list[str]]]:
+def client_settings(spec: ChainSpec, address: str, accounts: list[Funded]) -> Iterator[tuple[str, list[str]]]:
     """Yield, for some client libraries, a name and lines of code that connect to the node. The lines are not indented, so that they can be
     copied (docs/clients.md).
     """
     where = address.removeprefix("http://")
     yield "curl", [f"curl {where} -d '" + '{"jsonrpc":"2.0","id":1,"method":"jsonrpc.get_methods"}' + "'"]
-    keys = [private_key(account, "active") for account in funded_accounts(spec)[:1]]
+    keys = [private_key(account, "active") for account in accounts[:1]]
     chain_id = spec.chain_id.hex()
     symbols = [(13, spec.debt_symbol, 3), (21, spec.coin_symbol, 3), (37, spec.vests_symbol, 6)]
     yield (

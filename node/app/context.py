@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from node.app.settings import Settings
 from node.devchain.devchain import DevChain
+from node.fork.file import fork_of
 from node.history.chain_detection import fitted
 from node.processor.processor import REAPPLY_MILLISECONDS_MAX
 from node.runtime.clock import ChainClock, TimeLimit
@@ -53,6 +54,8 @@ class NodeContext:
             is_producing=settings.is_producing,
             disk=settings.disk,
         )
+        if settings.origin is not None:
+            self.devchain.fork = fork_of(settings.origin)
         # Closed while a job of the processor is interrupted.
         self.gate = ReadGate()
         self.stop = trio.Event()

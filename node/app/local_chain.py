@@ -8,6 +8,7 @@ The same calls in the same order lead to the same chain, block for block.
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from node.app.service import new_service
@@ -17,12 +18,11 @@ from node.client.errors import RefusedCall
 from node.devchain.block_modes import Leap, block_mode
 from node.devchain.devchain import DevChain
 from node.devchain.direct_processor import DirectProcessor
+from node.fork.file import fork_of, read_fork
 from node.runtime.clock import ChainClock
+from node.snapshots.base import new_chain
 from node.specs.builder import load_spec, with_accounts, with_witnesses
 from node.specs.plugins import chosen_plugins
-from state.chain.chain import Chain
-from state.chain.genesis import new_state
-from state.plugins.registry import enable
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
 
@@ -33,31 +33,36 @@ START = 1_798_761_600
 class LocalChain(DevApi):
     """An independent chain for tests, in this process. Its first blocks are in the last slots before `time`.
 
-    `chain` is the name of a spec, its path, or a `ChainSpec`. With `blocks="instant"` a block is made for each accepted transaction
-    immediately; with `"manual"` the transaction stays pending until `mine`. `time` is the chain's start time in seconds since 1970. Only
-    new blocks and the methods that set the time advance the chain's time. `witnesses` is the number of witnesses, `accounts` the number of
-    accounts with known keys; by default they are those of the spec. `plugins` replaces the spec's plugins.
+    `chain` is the name of a spec, its path, or a `ChainSpec`. If `fork` is given, the chain begins with this fork file instead. With
+    `blocks="instant"` a block is made for each accepted transaction immediately; with `"manual"` the transaction stays pending until
+    `mine`. `time` is the chain's start time in seconds since 1970, by default START, or for a fork the time of its block. Only new blocks
+    and the methods that set the time advance the chain's time. `witnesses` is the number of witnesses, `accounts` the number of accounts
+    with known keys; by default they are those of the spec. `plugins` replaces the spec's plugins.
     """
 
     def __init__(
         self,
         chain: str | ChainSpec = "dev",
         *,
+        fork: str | Path | None = None,
         blocks: str = "instant",
-        time: int = START,
+        time: int | None = None,
         leap: Leap = "missed",
         witnesses: int | None = None,
         accounts: int | None = None,
         plugins: Iterable[str] | None = None,
     ) -> None:
-        spec = load_spec(chain) if isinstance(chain, str) else chain
+        begun = None if fork is None else read_fork(Path(fork))
+        spec = begun.spec if begun is not None else load_spec(chain) if isinstance(chain, str) else chain
         spec = with_accounts(with_witnesses(spec, witnesses), accounts)
         enabled = chosen_plugins(spec) if plugins is None else tuple(plugins)
+        start = time if time is not None else spec.base.time or START
         self.spec = spec
-        self.chain = Chain(new_state(spec, lambda fresh: enable(fresh, enabled)))
-        clock = ChainClock(lambda: time * 1000)
+        self.chain = new_chain(spec, None if begun is None else begun.path, enabled)
+        clock = ChainClock(lambda: start * 1000)
         secrets = [secret_from_wif(text) for text in spec.witness_keys]
         devchain = DevChain(self.chain, clock, secrets, mode=block_mode(blocks), leap=leap)
+        devchain.fork = None if begun is None else fork_of(begun.origin)
         devchain.make_first_blocks()
         self._service = new_service(self.chain, DirectProcessor(self.chain, devchain, clock), devchain, enabled)
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from node.app.banner import Announcer
 from node.app.context import NodeContext, date_text
+from node.app.fork_summary import fork_summary
 from node.app.service import new_service
 from node.app.settings import Settings
 from node.devchain.producer import Producer
@@ -242,7 +243,8 @@ async def serve_chain(context: NodeContext, folder: DataFolder | None = None) ->
         if parts.readers is not None:
             nursery.start_soon(parts.readers.run)
             await parts.readers.ready()
-        settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "")
+        fork = None if settings.origin is None else fork_summary(settings.origin, settings.base, context.chain.state)
+        settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "", fork=fork)
         head = context.chain.state.props.head_block_number
         _log.info("started", version=VERSION, chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
         await shut_down(context, parts, served)

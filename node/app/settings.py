@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from node.app.banner import Announcer
 from node.devchain.block_modes import BlockMode, Leap
+from node.fork.file import ForkOrigin
 from node.runtime.address import Address
 from node.runtime.clock import Clock, steady_clock, system_clock
 from node.snapshots.saver import EVERY
@@ -25,6 +26,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Settings of a node, fixed at its start."""
 
     spec: ChainSpec
+    origin: ForkOrigin | None = None  # of a fork
     base: Path | None = None  # the file with the state at which the chain begins (`spec.base`); None: at genesis
     plugins: tuple[str, ...]
     http: Address | None = None

@@ -1,12 +1,14 @@
 """`coind keys`: prints the keys of an account, without a node. The keys come from a chain spec, or from the account's name and a
-password.
+password, for example that of a fork.
 """
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from node.cli.parameters import Chain, Config
+from node.fork.file import read_fork
 from node.runtime.errors import NodeError
 from node.runtime.output import say
 from node.specs.builder import DEFAULT_CHAIN, load_spec
@@ -23,6 +25,7 @@ def keys_command(
     /,
     *,
     chain: Chain = DEFAULT_CHAIN,
+    fork: Annotated[Path | None, Parameter(help="A fork file whose accounts have derived keys, instead of a chain spec.")] = None,
     role: Annotated[Literal["owner", "active", "posting", "memo"] | None, Parameter(help="Only the keys of this role.")] = None,
     password: Annotated[
         str | None, Parameter(help="The password for deriving the keys; by default that of the chain's accounts.", show_default=False)
@@ -32,7 +35,7 @@ def keys_command(
     """Print the keys of an account from the chain spec, or derived from its name and a password."""
     if not is_valid_account_name(name):
         raise NodeError(f"{name} is not a valid account name")
-    spec = load_spec(chain)
+    spec = load_spec(chain) if fork is None else read_fork(fork).spec
     secrets, origin = keys_of(spec, name, password)
     say(f"keys of {name}{origin}, public ones with the prefix of the chain {spec.name} ({spec.key_prefix})")
     for each in ROLES if role is None else (role,):
@@ -47,6 +50,10 @@ def keys_of(spec: ChainSpec, name: str, password: str | None) -> tuple[dict[str,
     """Return the secrets of an account by role, and a remark on their origin ("" if it is obvious). Raises NodeError if they are
     unknown.
     """
+    if password is None and spec.account_password:
+        password = spec.account_password
+    elif password is None and spec.base.number:
+        raise NodeError(f"the accounts of the {spec.name} have their own keys. Use --password to derive others from the name.")
     if password is None:
         known = next((account for account in known_accounts(spec) if account.name == name), None)
         if known is not None:

@@ -20,6 +20,7 @@ from node.app.node import run
 from node.app.settings import Settings
 from node.cli.parameters import Bounds, Config, Flag, Natural, Repeated, data_folder
 from node.devchain.block_modes import BlockMode, Leap, block_mode
+from node.fork.file import ForkFile, read_fork
 from node.key_recovery.pool import default_workers
 from node.runtime.address import DEFAULT_HOST, DEFAULT_PORT, PORT_MAX, Address, read_address
 from node.runtime.errors import NodeError
@@ -136,6 +137,9 @@ class Run(Common):
             " of the same name has the same key. Never sign with the key of a real account."
         ),
     ] = False
+    fork: Annotated[
+        Path | None, THE_CHAIN(help="A fork file, made by coind fork: the chain begins where the file's source stood, instead of --chain.")
+    ] = None
     enable: Annotated[Repeated, THE_CHAIN(help="A plugin to enable; can be repeated.")] = ()
     disable: Annotated[Repeated, THE_CHAIN(help="A plugin to disable; can be repeated.")] = ()
     produce: Annotated[bool | None, BLOCKS(help="Whether to produce blocks; by default if the spec has keys for it.")] = None
@@ -203,13 +207,28 @@ def spec_of(common: Common) -> ChainSpec:
         raise error if error.key else NodeError(f"--chain: {error}") from None
 
 
+def start_of(options: Run) -> tuple[ChainSpec, ForkFile | None]:
+    """Return the chain spec, and the fork file if the chain begins with one. Raises NodeError."""
+    if options.fork is None:
+        return spec_of(options), None
+    given = {"--chain": options.chain, "--witnesses": options.witnesses, "--accounts": options.accounts}
+    for option in (name for name, value in given.items() if value is not None):
+        raise NodeError(f"{option} and --fork contradict each other. Options of coind fork determine the chain of a fork file.")
+    if options.main_chain_id:
+        raise NodeError(
+            "--main-chain-id and --fork contradict each other. A fork has the source's chain id with coind fork --chain-id keep."
+        )
+    fork = read_fork(options.fork)
+    return fork.spec, fork
+
+
 def run_command(*, options: Run = Run()) -> int:
     """Start a node."""
     options.begin()
-    spec = spec_of(options)
+    spec, fork = start_of(options)
     if options.main_chain_id:
         spec = with_main_chain_id(spec)
-    elif spec.chain_id == MAIN_CHAIN_ID and (spec.is_test or spec.witness_keys):
+    elif fork is None and spec.chain_id == MAIN_CHAIN_ID and (spec.is_test or spec.witness_keys):
         way_out = ", or start it with --main-chain-id" if spec.is_test else ""
         raise NodeError(
             f"the chain {spec.name} has the chain id of the public network, so signatures for it are valid there too."
@@ -222,6 +241,8 @@ def run_command(*, options: Run = Run()) -> int:
     settings = options.settings(
         spec.with_accounts_in_blocks(False) if makes_none else spec,
         options.address(),
+        origin=None if fork is None else fork.origin,
+        base=None if fork is None else fork.path,
         plugins=options.plugins(spec),
         is_producing=options.follow is None and (bool(spec.witness_keys) if options.produce is None else options.produce),
         **replica_settings(options),

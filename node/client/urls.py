@@ -1,5 +1,7 @@
 """Validation of the URLs of nodes and brokers."""
 
+import re
+from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from node.runtime.errors import NodeError
@@ -18,6 +20,11 @@ def node_url(text: str) -> str:
     """Return the URL of a node; HOST:PORT becomes http://HOST:PORT. Raises NodeError."""
     parts_of(text)
     return text if "://" in text else f"http://{text}"
+
+
+def is_url(text: str) -> bool:
+    """Whether a text is the URL of a node rather than the path of a file. HOST:PORT is a URL unless there is such a file."""
+    return "://" in text or (re.fullmatch(r"[\w.-]+:\d+", text) is not None and not Path(text).exists())
 
 
 def parts_of(url: str) -> SplitResult:

@@ -23,14 +23,14 @@ HARDFORK_MAX = len(TEST_BUILD.HARDFORK_TIMES)
 _readers: WeakKeyDictionary[Source, Reader] = WeakKeyDictionary()
 
 
-async def reader_of(source: Source) -> Reader:
+async def reader_of(source: Source, spec: ChainSpec | None = None) -> Reader:
     """Return the reader of a source's rows, which is made at the first call. Its notes are those of all reading from the source.
 
-    Raises NoNode if the source is not a node of the family.
+    `spec` is the spec of the source's chain; by default it is read. Raises NoNode if the source is not a node of the family.
     """
     reader = _readers.get(source)
     if reader is None:
-        reader = _readers[source] = Reader(source.url, await read_spec(source))
+        reader = _readers[source] = Reader(source.url, spec or await read_spec(source))
     return reader
 
 

@@ -106,3 +106,26 @@ def new_bar(out: TextIO, has_end: bool) -> Any:
     bar = Bar(BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), console=Console(file=out), transient=True)
     bar.add_task("", total=SHARES if has_end else None)
     return bar
+
+
+class StepProgress:
+    """Displays the progress of work as text: a line that is updated on a terminal, else a line every LINE_SECONDS."""
+
+    def __init__(self, out: TextIO | None = None, seconds: Seconds = time.monotonic) -> None:
+        self._out, self._seconds = out or sys.stderr, seconds
+        self._is_updating = self._out.isatty()
+        self._shown = seconds() - LINE_SECONDS
+
+    def show(self, text: str) -> None:
+        """Display the state of the work, unless that was done shortly before."""
+        now = self._seconds()
+        if now - self._shown >= (BAR_SECONDS if self._is_updating else LINE_SECONDS):
+            self._shown = now
+            self._out.write(f"\r\x1b[K{text}" if self._is_updating else f"{text}\n")
+            self._out.flush()
+
+    def close(self) -> None:
+        """Remove the updated line."""
+        if self._is_updating:
+            self._out.write("\r\x1b[K")
+            self._out.flush()

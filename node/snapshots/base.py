@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from node.runtime.memory import collector_off
 from node.snapshots.file import CorruptSnapshot, IncompatibleSnapshot, Snapshot, SnapshotWriter
 from node.snapshots.folder import require_fit, write_sections
+from node.specs.encoder import check_spec
+from node.specs.tables import Fault
 from node.storage.disk import Disk, SystemDisk, written_whole
 from node.version import VERSION
 from state.chain.chain import Chain
@@ -34,7 +36,7 @@ def write_base(chain: Chain, path: Path, disk: Disk = SYSTEM, sections: Mapping[
     """
     assert chain.head is not None, "a chain begins after a block"
     assert not chain.pending, "the state is that of the head block"
-    spec, block = chain.state.spec, replace(chain.head, transactions=())
+    spec, block = replace(chain.state.spec, base=Base()), replace(chain.head, transactions=())
     head = replace(head_of(chain), block=chain.state.wire.pack_block(block))
     with written_whole(disk, path) as file:
         writer = write_sections(SnapshotWriter(file), chain, head, with_blocks=False)
@@ -49,9 +51,12 @@ def read_base(path: Path, disk: Disk = SYSTEM) -> ChainSpec:
     try:
         snapshot.check_schema(SPEC, SPEC)
         spec = msgspec.json.decode(b"".join(snapshot.chunks(SPEC)), type=ChainSpec)
+        check_spec(spec)
         head = snapshot.head
         return replace(spec, base=Base(number=head.number, block_id=bytes.fromhex(head.block_id), time=head.time, digest=snapshot.digest))
-    except (msgspec.MsgspecError, ValueError) as error:
+    except Fault as fault:
+        raise CorruptSnapshot(f"{path}: its spec is invalid: {fault.key}: {fault.expected}") from None
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise CorruptSnapshot(f"{path}: its spec can't be read: {error}") from None
     finally:
         snapshot.close()

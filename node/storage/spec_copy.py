@@ -16,15 +16,18 @@ import msgspec
 from msgspec.structs import asdict
 
 from node.storage.disk import Disk, read_whole, written_whole
+from state.protocol.constants import COIN_MAX_WITNESSES
 from state.protocol.keys.keys import ROLES, public_key_text
 from state.protocol.spec import Base, ChainSpec
 
 SPEC_NAME = "spec.json"
 SIZE_MAX = 1 << 24
 NAMED_MAX = 5
+# Fields that older versions lacked, with their defaults.
+LATER = {"is_partial": False, "treasury_name": "", "base": Base(), "round_size": COIN_MAX_WITNESSES}
 SHOWN_MAX = 80
 # The fields of a spec that can change between starts, because they don't affect the result of blocks.
-FREE = ("name", "witness_keys", "required_participation", "plugins", "community_prefix")
+FREE = ("name", "witness_keys", "required_participation", "plugins", "community_prefix", "account_password")
 NONE = "none"
 ACCOUNTS = "genesis.accounts"
 # Fields that have other names in TOML files.
@@ -38,12 +41,10 @@ PARSE_ERRORS = (ArithmeticError, AttributeError, LookupError, OSError, Recursion
 def decisive(spec: ChainSpec) -> bytes:
     """Encode the fields of a spec that affect the result of blocks, as JSON with sorted keys."""
     fields = {key: value for key, value in asdict(spec).items() if key not in FREE}
-    # Omitted as in versions without these fields, so that their folders and snapshots still match.
-    if spec.base == Base():
-        del fields["base"]
+    # Fields with their defaults are omitted, so that folders and snapshots of older versions still match.
     fields["genesis"] = {key: value for key, value in spec.genesis.decisive_fields().items() if value or key != "witnesses"}
-    for name in ("is_partial", "treasury_name"):
-        if not fields[name]:
+    for name, default in LATER.items():
+        if getattr(spec, name) == default:
             del fields[name]
     return msgspec.json.encode(fields, order="sorted")
 

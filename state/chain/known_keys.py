@@ -1,7 +1,11 @@
-"""Creates and signs transactions with the private keys that a test chain's spec publishes. Doesn't change the state."""
+"""Creates and signs transactions with the private keys that a test chain's spec publishes. Doesn't change the state.
+
+The spec of a fork has no accounts. It has a password, from which the keys of the accounts in the state are derived.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 
 from msgspec import Struct
 
@@ -17,10 +21,14 @@ from state.protocol.transaction import SignedTransaction
 from state.tables import State
 
 SPECS_KEPT_MAX = 8
+DERIVED_KEPT_MAX = 4096
+AUTHORITIES = ("owner", "active", "posting")
+LISTED_MAX = 10_000  # accounts of a fork
+SIGNERS_MAX, DEPTH_MAX = 50, 2  # accounts whose keys are derived for a transaction, and the levels of authorities that name others
 
 
 class KnownAccount(Struct, frozen=True):
-    """A genesis account and its secrets by role. A role whose secret is not in the spec is omitted."""
+    """An account and its secrets by role. A role whose secret is not known is omitted."""
 
     name: str
     secrets: dict[str, bytes]
@@ -54,6 +62,60 @@ def known_secrets(spec: ChainSpec) -> Mapping[bytes, bytes]:
     """
     found = {public_key(secret): secret for account in known_accounts(spec) for secret in account.secrets.values()}
     return found | {public_key(secret): secret for secret in map(secret_from_wif, spec.witness_keys)}
+
+
+@lru_cache(DERIVED_KEPT_MAX)
+def derived_keys(name: str, password: str) -> dict[str, tuple[bytes, bytes]]:
+    """Return the secret and the public key of each role of an account, derived from its name and a password."""
+    secrets = {role: derive_secret(name, role, password) for role in ROLES}
+    return {role: (secret, public_key(secret)) for role, secret in secrets.items()}
+
+
+def listed_accounts(state: State) -> Iterator[KnownAccount]:
+    """Yield all accounts whose secrets are known: those of the spec and, on a fork, the first LISTED_MAX accounts of the state."""
+    yield from known_accounts(state.spec)
+    if state.spec.account_password:
+        for account in islice(state.accounts, LISTED_MAX):
+            secrets = _derived_secrets(state, account.name)
+            if secrets:
+                yield KnownAccount(account.name, secrets)
+
+
+def usable_secrets(state: State, operations: tuple[Operation, ...]) -> dict[bytes, bytes]:
+    """Return the known secrets that can sign these operations, keyed by public key: those in the spec and, on a fork, those of the accounts
+    whose authorities are needed, or are in the needed authorities.
+    """
+    found = dict(known_secrets(state.spec))
+    if state.spec.account_password:
+        for name in _possible_signers(state, operations):
+            found |= {public_key(secret): secret for secret in _derived_secrets(state, name).values()}
+    return found
+
+
+def _derived_secrets(state: State, name: str) -> dict[str, bytes]:
+    """Return the secrets of an account of a fork, of those roles whose keys are still the derived ones."""
+    row, account = state.account_authorities.by_account.get(name), state.accounts.by_name.get(name)
+    if row is None or account is None:
+        return {}
+    found = {}
+    for role, (secret, key) in derived_keys(name, state.spec.account_password).items():
+        if key == account.memo_key if role == "memo" else any(key == each for each, _ in getattr(row, role).key_auths):
+            found[role] = secret
+    return found
+
+
+def _possible_signers(state: State, operations: tuple[Operation, ...]) -> list[str]:
+    """Return the accounts whose authorities these operations need, and the accounts in these authorities."""
+    try:
+        needed = Needed.by(operations)
+    except ChainError:
+        return []
+    level = found = dict.fromkeys((*needed.posting, *needed.active, *needed.owner))
+    for _ in range(DEPTH_MAX):
+        rows = [row for name in level if (row := state.account_authorities.by_account.get(name)) is not None]
+        level = dict.fromkeys(name for row in rows for role in AUTHORITIES for name, _ in getattr(row, role).account_auths)
+        found = found | level
+    return list(found)[:SIGNERS_MAX]
 
 
 def signed_transaction(

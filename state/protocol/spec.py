@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from state.protocol import constants
+from state.protocol.constants import COIN_MAX_WITNESSES
 from state.protocol.values.asset import NULL_PRICE, Price
 
 Natural = Annotated[int, Meta(ge=0)]
@@ -307,6 +308,8 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     treasury_name: str = ""  # the account that pays proposals ("": that of the reference)
     is_partial: bool = False  # whether the chain begins with a part of another chain's state (state/portable)
     base: Base = Base()
+    round_size: int = COIN_MAX_WITNESSES  # witnesses of a round, fewer only on forks
+    account_password: str = ""  # from which the keys of a fork's accounts are derived ("": they have their own)
 
     @property
     def is_test(self) -> bool:

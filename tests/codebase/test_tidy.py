@@ -21,7 +21,6 @@ KEPT = (
     *("Builder", "initialize", "finalize", "pytest_*", "__init_subclass__"),  # called by hatchling, pytest and Python
     "*_command",  # named by the table of commands
     "pop_block",  # the counterpart of push_block (block-processing.md §2.6)
-    *("newest_posts", "read_accounts", "read_base", "read_posts", "read_world", "write_base"),  # for the command that forks a chain
     *("ForkCalls", "Mirror"),  # for the node of a fork
 )
 # Fields and constants aren't checked, since declarations and consumers of records read them.

@@ -13,7 +13,7 @@ import h11
 import trio
 from wsproto.events import TextMessage
 
-from node.app.banner import Announcer
+from node.app.banner import Announcer, ForkSummary
 from node.app.context import NodeContext
 from node.app.node import serve_chain
 from node.app.settings import Settings
@@ -146,7 +146,9 @@ class RecordingAnnouncer(Announcer, frozen=True):
 
     tell: Callable[[list[str]], None] = print
 
-    def announce(self, spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO | None = None) -> None:
+    def announce(
+        self, spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO | None = None, *, fork: ForkSummary | None = None
+    ) -> None:
         self.tell(addresses)
 
 

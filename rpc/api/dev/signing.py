@@ -9,12 +9,12 @@ from rpc.declare.errors import BadArgument, PushFailed
 from rpc.declare.method import method
 from rpc.processor import Processor
 from state.chain.chain import Chain
-from state.chain.known_keys import known_accounts, known_secrets, signed_transaction
+from state.chain.known_keys import listed_accounts, signed_transaction, usable_secrets
 from state.protocol.errors import ChainError, Refused
 from state.protocol.keys.keys import is_secret, public_key, public_key_text, secret_from_wif, wif_from_secret
 from state.protocol.operation import Operation
-from state.protocol.spec import ChainSpec
 from state.protocol.transaction import OPERATION, Wire
+from state.tables import State
 
 ATTEMPTS_MAX = 8  # attempts to build a transaction that differs from those that other clients broadcast at the same time
 
@@ -39,7 +39,7 @@ class RoleKeys(TypedDict, total=False):
 
 
 class AccountKeys(TypedDict):
-    """A genesis account and its keys."""
+    """An account and its keys."""
 
     name: str
     keys: RoleKeys
@@ -53,12 +53,14 @@ class Broadcast(TypedDict):
 
 
 @method("dev_api.list_keys", loopback_only=True)
-def list_keys(spec: ChainSpec, /) -> list[AccountKeys]:
+def list_keys(state: State, /) -> list[AccountKeys]:
     """List the accounts and witnesses whose private keys are in the chain spec, with their private keys.
 
-    These are the keys at genesis. An account's keys can have changed since then.
+    These are the keys at genesis. An account's keys can have changed since then. On a fork, these are the first 10,000 accounts whose keys
+    are derived from their names.
     """
-    return [{"name": account.name, "keys": shown_keys(account.secrets, spec.key_prefix)} for account in known_accounts(spec)]
+    prefix = state.spec.key_prefix
+    return [{"name": account.name, "keys": shown_keys(account.secrets, prefix)} for account in listed_accounts(state)]
 
 
 @method("dev_api.broadcast_operations", loopback_only=True)
@@ -72,8 +74,8 @@ async def broadcast_operations(
     returns. If a call is repeated, the new transaction gets another expiration, so that it isn't a duplicate.
     """
     given = read_operations(operations, wire)
-    secrets = dict(known_secrets(wire.spec)) | dict(read_key(text, index) for index, text in enumerate(keys or ()))
     state = chain.state
+    secrets = usable_secrets(state, given) | dict(read_key(text, index) for index, text in enumerate(keys or ()))
     for attempt in range(ATTEMPTS_MAX):
         trx = signed_transaction(state, given, secrets, len(chain.pending))
         before = state.props.head_block_number

@@ -36,17 +36,18 @@ def update_schedule(state: State) -> None:
     """
     schedule = state.schedule
     selected: dict[str, int] = {}
+    size = state.spec.round_size
     for witness in state.witnesses.by_vote_name:
-        if len(selected) >= schedule.max_voted_witnesses:
+        if len(selected) >= min(schedule.max_voted_witnesses, size):
             break
         # Since hardfork 14 a witness without a signing key can't be scheduled.
         if state.hardfork >= 14 and witness.signing_key == NULL_KEY:
             continue
         selected[witness.owner] = ELECTED
-    take_miners(state, selected)
-    now, processed = take_timeshare(state, selected)
+    take_miners(state, selected, min(schedule.max_miner_witnesses, size - len(selected)))
+    now, processed = take_timeshare(state, selected, size)
     now = new_laps(state, now, processed)
-    expected = min(COIN_MAX_WITNESSES, len(state.witnesses))
+    expected = min(size, len(state.witnesses))
     require(
         len(selected) == expected,
         "number of active witnesses does not equal expected_active_witnesses=${expected_active_witnesses}",
@@ -77,9 +78,9 @@ def update_schedule(state: State) -> None:
     )
 
 
-def take_miners(state: State, selected: dict[str, int]) -> None:
-    """Select the first miners of the queue. Every examined miner leaves the queue. Since hardfork 17 none is selected."""
-    most, taken = state.schedule.max_miner_witnesses, 0
+def take_miners(state: State, selected: dict[str, int], most: int) -> None:
+    """Select the first `most` miners of the queue. Every examined miner leaves the queue. Since hardfork 17 none is selected."""
+    taken = 0
     for witness in list(state.witnesses.by_pow.starting(1)) if most else ():
         if taken >= most:
             break
@@ -90,15 +91,15 @@ def take_miners(state: State, selected: dict[str, int]) -> None:
         state.set_props(num_pow_witnesses=(state.props.num_pow_witnesses - 1) % WORD32)
 
 
-def take_timeshare(state: State, selected: dict[str, int]) -> tuple[int, list[Witness]]:
-    """Fill the round up to 21 in order of virtual time. Return the new virtual time and the witnesses that finished a lap of it
+def take_timeshare(state: State, selected: dict[str, int], size: int) -> tuple[int, list[Witness]]:
+    """Fill the round up to `size` in order of virtual time. Return the new virtual time and the witnesses that finished a lap of it
     (state.effects.votes).
 
     Top witnesses that are due finish a lap as well, without taking a second slot.
     """
     now, processed = state.schedule.current_virtual_time, []
     for witness in state.witnesses.by_schedule_time:
-        if len(selected) >= COIN_MAX_WITNESSES:
+        if len(selected) >= size:
             break
         now = witness.virtual_scheduled_time
         processed.append(witness)

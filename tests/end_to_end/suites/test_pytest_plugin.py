@@ -9,8 +9,10 @@ import time
 
 import pytest
 
+from node.app.local_chain import LocalChain
 from tests.conftest import ROOT
 from tests.end_to_end.suites.project import OWN, Project
+from tests.fork.sources import SourceNode
 
 PLUGIN = ROOT / "bin" / "package"
 
@@ -106,6 +108,29 @@ def passed(ran: "subprocess.CompletedProcess[str]", count: int) -> bool:
 def test_each_test_has_a_new_chain(project: Project) -> None:
     project.write(TRANSFERS)
     assert passed(project.run(), 12)
+
+
+FORKED = """
+def test_one(coin_chain):
+    assert coin_chain.call("explorer_api.get_fork")["accounts"] == ["alice"]
+    assert coin_chain.call("condenser_api.get_accounts", [["alice"]])[0]["name"] == "alice"
+    coin_chain.broadcast("transfer", {"from": "alice", "to": "null", "amount": "1.000 COIN", "memo": ""})
+    coin_chain.advance(86400 * 7)
+
+def test_two_begins_at_the_fork_block(coin_chain):
+    assert coin_chain.info()["head_block_number"] == coin_chain.call("explorer_api.get_fork")["block_num"] + 1
+"""
+
+
+def test_the_chain_can_begin_with_a_fork_file(project: Project) -> None:
+    (project.folder / "files").mkdir()
+    with SourceNode(LocalChain(), "coind").listening() as url:
+        subprocess.run([project.command, "fork", url, "--accounts", "alice", "--to", project.folder / "files" / "f"], check=True)
+    project.write(FORKED)
+    project.settings("coin_fork = files/f")
+    assert passed(project.run(), 2)
+    project.settings("")
+    assert passed(project.run("--coind-fork", "files/f"), 2)
 
 
 def test_each_worker_has_a_node(project: Project) -> None:

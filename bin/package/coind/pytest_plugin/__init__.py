@@ -27,9 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("coind", "coind, a node of a Steem-family blockchain")
     group.addoption("--coind", metavar="COMMAND", help="the command that starts coind")
     group.addoption("--coind-chain", metavar="CHAIN", help=f"the chain that the node runs: a name, or a TOML file ({CHAIN})")
+    group.addoption("--coind-fork", metavar="FILE", help="the fork file that the node runs, instead of a chain (coind fork makes it)")
     group.addoption("--coind-blocks", metavar="MODE", help=f"the block mode: instant, manual, interval:SECONDS ... ({BLOCKS})")
     parser.addini("coind_command", "the command that starts coind; a relative path is relative to the folder of this file", default="")
     parser.addini("coind_chain", "the chain that the node runs", default=CHAIN)
+    parser.addini("coin_fork", "the fork file that the node runs; a relative path is relative to the folder of this file", default="")
     parser.addini("coind_blocks", "the block mode", default=BLOCKS)
     parser.addini("coind_options", "additional options of `coind run`", type="args")
 
@@ -38,11 +40,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def coin_node(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     """A node with its own chain, on a free port, for the whole session. With xdist, each worker has its own node."""
     command = find_command(pytestconfig)
-    chain = pytestconfig.getoption("--coind-chain") or pytestconfig.getini("coind_chain")
     blocks = pytestconfig.getoption("--coind-blocks") or pytestconfig.getini("coind_blocks")
-    options = ["--chain", chain, "--blocks", blocks, *pytestconfig.getini("coind_options")]
+    options = [*chain_options(pytestconfig), "--blocks", blocks, *pytestconfig.getini("coind_options")]
     with Node.start(command, options, tmp_path_factory.mktemp("coind"), SECONDS_MAX) as node:
         yield node
+
+
+def chain_options(config: pytest.Config) -> list[str]:
+    """Return the options that select the node's chain. An option of the command line takes precedence over the settings."""
+    fork, chain = config.getoption("--coind-fork"), config.getoption("--coind-chain")
+    if fork:
+        return ["--fork", str(config.invocation_params.dir / fork)]
+    if config.getini("coin_fork") and not chain:
+        return ["--fork", str((config.inipath or config.rootpath / "x").parent / config.getini("coin_fork"))]
+    return ["--chain", chain or config.getini("coind_chain")]
 
 
 @pytest.fixture

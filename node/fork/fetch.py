@@ -1,0 +1,187 @@
+"""Makes forks from a source: reads its world, and the accounts and posts that were asked for."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeVar
+from urllib.parse import urlsplit
+
+import trio
+from msgspec import Struct
+from msgspec.structs import replace
+
+from node.fork.accounts import read_accounts
+from node.fork.building import build_fork, extend_fork, forked_spec
+from node.fork.file import ForkFile, ForkOrigin
+from node.fork.posts import newest_posts, read_posts
+from node.fork.source import Source
+from node.fork.spec import chunks, reader_of
+from node.fork.world import read_world
+from node.runtime.errors import on_one_line
+from node.snapshots.base import new_chain
+from state.chain.chain import Chain
+from state.plugins.registry import PLUGINS
+from state.portable import Batch
+from state.protocol.spec import ChainSpec
+
+ACCOUNTS_AT_ONCE, POSTS_AT_ONCE, LISTS_AT_ONCE = 50, 20, 8
+NOTES_MAX = 100
+# Tables that are counted, each with the name of its rows.
+COUNTED = {
+    "accounts": "accounts",
+    "comments": "posts and comments",
+    "comment_votes": "votes on posts",
+    "witness_votes": "votes for witnesses",
+    "vesting_delegations": "delegations",
+    "limit_orders": "orders",
+    "convert_requests": "conversions",
+    "escrows": "escrows",
+    "savings_withdraws": "withdrawals from savings",
+    "proposals": "proposals",
+    "proposal_votes": "votes for proposals",
+}
+
+Item = TypeVar("Item")
+PostKey = tuple[str, str]
+Report = Callable[[str], object]
+
+
+class ForkRequest(Struct, frozen=True, kw_only=True):
+    """What a fork file is asked to have, and how the fork differs from its source.
+
+    `posts` are the author and permlink of posts, each of which comes with its whole discussion. `newest_posts` is the number of posts of
+    each account.
+    """
+
+    accounts: tuple[str, ...] = ()
+    posts: tuple[PostKey, ...] = ()
+    newest_posts: int = 0
+    keys: Literal["derived", "kept"] = "derived"
+    witnesses: int = 0
+    keeps_chain_id: bool = False
+
+
+class Fetched(Struct):
+    """The batches that were read, the number of rows by kind, and notes on what is missing."""
+
+    batches: list[Batch]
+    counts: dict[str, int]
+    notes: list[str]
+
+
+async def make_fork(source: Source, request: ForkRequest, report: Report, spec: ChainSpec | None = None) -> tuple[Chain, ForkOrigin]:
+    """Return a chain that begins at the source's present block, and its origin. Raises NodeError.
+
+    `spec` is the source's chain spec; by default it is found out. `report` is called with the progress.
+    """
+    report("the state of the chain")
+    reader = await reader_of(source, spec)
+    world = await read_world(source)
+    fetched = await fetch(source, request, report)
+    forked = forked_spec(world, keeps_keys=request.keys == "kept", witnesses=request.witnesses, keeps_chain_id=request.keeps_chain_id)
+    report("building the chain")
+    chain = build_fork(forked, world, fetched.batches)
+    origin = ForkOrigin(
+        source=without_secrets(source.url),
+        chain_id=world.spec.chain_id.hex(),
+        number=world.number,
+        block_id=world.header.id.hex(),
+        time=world.time,
+        accounts=request.accounts,
+        posts=post_names(request.posts),
+        newest_posts=request.newest_posts,
+        keys=request.keys,
+        witnesses=request.witnesses,
+        counts=fetched.counts,
+        notes=tuple(map(on_one_line, (*reader.notes.texts, *fetched.notes)))[:NOTES_MAX],
+    )
+    return chain, origin
+
+
+async def add_to_fork(source: Source, fork: ForkFile, request: ForkRequest, report: Report) -> tuple[Chain, ForkOrigin]:
+    """Return the chain of a fork file with further accounts and posts, as the source has them now, and its origin. Raises NodeError."""
+    fetched = await fetch(source, request, report)
+    chain = new_chain(fork.spec, fork.path, PLUGINS)
+    extend_fork(chain, fetched.batches)
+    before = fork.origin
+    origin = replace(
+        before,
+        accounts=tuple(dict.fromkeys((*before.accounts, *request.accounts))),
+        posts=tuple(dict.fromkeys((*before.posts, *post_names(request.posts)))),
+        newest_posts=max(before.newest_posts, request.newest_posts),
+        counts=dict(Counter(before.counts) + Counter(fetched.counts)),
+        notes=(*before.notes, *fetched.notes)[-NOTES_MAX:],
+    )
+    return chain, origin
+
+
+def request_again(fork: ForkFile) -> ForkRequest:
+    """Return the request that a fork file came from."""
+    origin = fork.origin
+    return ForkRequest(
+        accounts=origin.accounts,
+        posts=tuple((author, permlink) for author, _, permlink in (post[1:].partition("/") for post in origin.posts)),
+        newest_posts=origin.newest_posts,
+        keys=origin.keys,
+        witnesses=origin.witnesses,
+        keeps_chain_id=origin.chain_id == fork.spec.chain_id.hex(),
+    )
+
+
+def post_names(posts: Iterable[PostKey]) -> tuple[str, ...]:
+    """Return posts as text, for example @alice/first."""
+    return tuple(f"@{author}/{permlink}" for author, permlink in posts)
+
+
+def without_secrets(url: str) -> str:
+    """Return a URL without user name, password and query, which can be secrets."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+async def fetch(source: Source, request: ForkRequest, report: Report) -> Fetched:
+    """Read accounts and posts. `report` is called with the progress. Raises NodeError."""
+    batches: list[Batch] = []
+    notes: list[str] = []
+    known: list[str] = []
+    for names in chunks(request.accounts, ACCOUNTS_AT_ONCE):
+        batch = await read_accounts(source, names)
+        batches.append(batch)
+        found = {row["name"] for row in batch.get("accounts", ())}
+        known += [name for name in names if name in found]
+        notes += [f"the source has no account {name}" for name in names if name not in found]
+        report(f"{len(known):,} of {len(request.accounts):,} accounts")
+    wanted = dict.fromkeys(request.posts)
+    if request.newest_posts:
+        wanted |= dict.fromkeys(await newest_posts_of(source, known, request.newest_posts, report))
+    count = 0
+    for keys in chunks(wanted, POSTS_AT_ONCE):
+        batch = await read_posts(source, keys)
+        batches.append(batch)
+        posts = {(row["author"], row["permlink"]) for row in batch.get("comments", ())}
+        notes += [f"the source has no post @{author}/{permlink}" for author, permlink in keys if (author, permlink) not in posts]
+        count += len(keys)
+        report(f"{count:,} of {len(wanted):,} posts with their discussions")
+    return Fetched(batches, counted(batches), notes[:NOTES_MAX])
+
+
+async def newest_posts_of(source: Source, accounts: list[str], count: int, report: Report) -> list[PostKey]:
+    """Return the newest posts of each of the accounts, in the order of the accounts."""
+    found: dict[str, list[PostKey]] = {}
+    limiter = trio.CapacityLimiter(LISTS_AT_ONCE)
+
+    async def read(account: str) -> None:
+        async with limiter:
+            found[account] = await newest_posts(source, account, count)
+            report(f"posts of {len(found):,} of {len(accounts):,} accounts")
+
+    async with trio.open_nursery() as nursery:
+        for account in accounts:
+            nursery.start_soon(read, account)
+    return [post for account in accounts for post in found[account]]
+
+
+def counted(batches: Iterable[Batch]) -> dict[str, int]:
+    """Return the number of rows by kind."""
+    batches = list(batches)
+    counts = {kind: sum(len(batch.get(table, ())) for batch in batches) for table, kind in COUNTED.items()}
+    return {kind: count for kind, count in counts.items() if count}
