@@ -24,8 +24,8 @@ PAGE = 1000
 DISCUSSION_MAX = 2000
 VOTES_MAX = 1000
 POSTS_AT_ONCE = 500
-# Discussions whose keys are read before their ancestors are known to be complete.
-LEVELS_MAX = 256
+# Levels of a discussion up to its root, and posts that one call of `read_posts` reads.
+LEVELS_MAX, READ_MAX = 256, 50_000
 LISTED_AT_ONCE, LISTED_MAX = 100, 10_000
 
 FIND, LIST, VOTES = "database_api.find_comments", "database_api.list_comments", "database_api.find_votes"
@@ -140,6 +140,7 @@ class _Posts:
         self._source, self._reader = source, reader
         self.found: dict[Key, Parts | None] = {}
         self.votes: dict[Key, list[tuple[str, PortableRow]]] = {}
+        self._roots: dict[Key, Key] = {}
         self._ids: dict[Key, int] = {}  # of the source's rows, which are in the order in which they were written
 
     async def read(self, keys: Sequence[Key]) -> None:
@@ -157,10 +158,9 @@ class _Posts:
     async def read_discussions(self) -> None:
         """Read the whole discussions of the posts that were read."""
         await self.read_ancestors()
-        for root in dict.fromkeys(self._root(key, found) for key, found in self.found.items() if found is not None):
-            parts = self.found.get(root)
-            if parts is None:
-                continue
+        for root in dict.fromkeys(self._roots.values()):
+            parts = self.found[root]
+            assert parts is not None
             count = 1 + parts["row"]["children"]
             if count == 1:
                 continue
@@ -174,17 +174,21 @@ class _Posts:
         for _ in range(LEVELS_MAX):
             wanted = {parent for parts in self.found.values() if parts is not None and (parent := _parent(parts)) is not None}
             missing = sorted(wanted - self.found.keys())
-            if not missing:
+            if not missing or len(self.found) + len(missing) > READ_MAX:
                 break
             await self.read(missing)
-        dropped = True
-        while dropped:
-            dropped = False
-            for key, parts in self.found.items():
-                parent = None if parts is None else _parent(parts)
-                if parent is not None and self.found.get(parent) is None:
-                    self.found[key] = None
-                    dropped = True
+        below: dict[Key | None, list[Key]] = {}
+        for key, parts in self.found.items():
+            if parts is not None:
+                below.setdefault(_parent(parts), []).append(key)
+        level = below.pop(None, [])
+        self._roots = {root: root for root in level}
+        while level:
+            replies = {key: self._roots[above] for above in level for key in below.pop(above, ())}
+            self._roots |= replies
+            level = list(replies)
+        for key in self.found.keys() - self._roots.keys():
+            self.found[key] = None
 
     async def batch(self) -> Batch:
         """Return the rows of the posts, their texts and their votes, in the order in which they were written."""
@@ -194,7 +198,7 @@ class _Posts:
         for key in sorted(known, key=lambda key: (known[key]["row"]["created"], self._ids[key], known[key]["row"]["depth"], key)):
             parts = known[key]
             row = parts["row"]
-            row["root_comment"] = self._root(key, parts)
+            row["root_comment"] = self._roots[key]
             votes = self.votes.get(key, [])
             complete(row, [vote for _, vote in votes])
             add(batch, "comments", row)
@@ -208,19 +212,6 @@ class _Posts:
         self.found[key] = parts
         number = value.get("id")
         self._ids[key] = number if type(number) is int else 0
-
-    def _root(self, key: Key, parts: Parts) -> Key:
-        """Return the post that a discussion begins with."""
-        for _ in range(LEVELS_MAX):
-            parent = _parent(parts)
-            if parent is None:
-                return key
-            above = self.found.get(parent)
-            if above is None:
-                root = parts["root"]
-                return root.get("author", parent[0]), root.get("permlink", parent[1])
-            key, parts = parent, above
-        return key
 
 
 def _parent(parts: Parts) -> Key | None:
@@ -281,8 +272,7 @@ class _DatabasePosts(_Posts):
         keys = [key for key, parts in self.found.items() if parts is not None]
         calls = [(VOTES, {"author": author, "permlink": permlink}) for author, permlink in keys]
         for key, reply in zip(keys, await self._source.attempt(calls), strict=True):
-            if isinstance(reply, RefusedCall):
-                self.found[key] = None  # the post was deleted meanwhile
+            if isinstance(reply, RefusedCall):  # the post was deleted meanwhile
                 continue
             for at, value in enumerate(reader.items(VOTES, reply, "votes", VOTES_MAX)):
                 parts = reader.parts("comment_votes", VOTES, value, f"votes[{at}]")
@@ -331,7 +321,7 @@ class _CondenserPosts(_Posts):
                 for reply in replies
                 for at, value in enumerate(self._reader.items(REPLIES, reply))
             ]
-            level = [key for key in dict.fromkeys(below) if key not in found]
+            level = [key for key in dict.fromkeys(below) if key not in found][: DISCUSSION_MAX - len(found)]
             found |= dict.fromkeys(level)
         return list(found)
 

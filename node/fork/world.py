@@ -26,10 +26,11 @@ from state.protocol.transaction import SignedBlock, Wire
 from state.protocol.values.asset import Asset
 
 PAGE, PAGES_MAX = 1000, 20
-# Passes in which the head block may change before the rows of different blocks are accepted.
-MOVED_MAX = 6
+# Passes in which the head block may change before rows of different blocks are accepted, and passes in all.
+MOVED_MAX, PASSES_MAX = 6, 40
 
 LEGACY = "condenser_api."
+GET_BLOCK, LIST_WITNESSES = "block_api.get_block", "database_api.list_witnesses"
 TIME, HARDFORK_VERSION, SYMBOLS = Seconds(), Release(0xFFFF0000), Many(SymbolKind())
 FUND = constants.COIN_POST_REWARD_FUND_NAME
 PROPOSALS = {"limit": PAGE, "order": "by_creator", "order_direction": "ascending", "status": "all"}
@@ -71,7 +72,7 @@ class Pages(Struct, frozen=True):
 LISTS: dict[str, Pages] = {
     "witnesses": Pages(
         (
-            ("database_api.list_witnesses", lambda start: {"start": start, "limit": PAGE, "order": "by_name"}),
+            (LIST_WITNESSES, lambda start: {"start": start, "limit": PAGE, "order": "by_name"}),
             ("condenser_api.get_witnesses_by_vote", lambda start: [start, PAGE]),
         ),
         "",
@@ -135,28 +136,31 @@ async def read_world(source: Source) -> World:
     starts: dict[str, list[Any]] = {name: [pages.first] for name, pages in LISTS.items()}
     names = _special_accounts(reader.spec)
     moved = 0
-    while True:
+    for _ in range(PASSES_MAX):
         one_pass = await _Pass.made(source, reader, starts, names)
         if one_pass.add_starts(starts) or not one_pass.accounts_needed() <= set(names):
             names = sorted({*names, *one_pass.accounts_needed()})
             continue
-        if one_pass.is_still or moved == MOVED_MAX:
+        props = one_pass.properties()
+        number, is_last = props["head_block_number"], moved == MOVED_MAX
+        header = await read_header(source, reader, number)
+        if header.id == props["head_block_id"] and (one_pass.is_still or is_last):
             break
+        if is_last:
+            raise reader.wrong(GET_BLOCK, "block", f"block {number} has the id {header.id.hex()}, the head {props['head_block_id'].hex()}")
         moved += 1
+    else:
+        raise reader.wrong(LIST_WITNESSES, "witnesses", "they are others each time")
     if not one_pass.is_still:
         reader.notes.add("the source made blocks while its world was read: not all rows are of the same block")
-    batch = one_pass.batch()
-    props = batch["global_properties"][0]
-    number, block_id = props["head_block_number"], props["head_block_id"]
-    header = await read_header(source, reader, number, block_id)
-    return World(header, number, props["time"], reader.spec, batch, reader.notes.texts)
+    return World(header, number, props["time"], reader.spec, one_pass.batch(), reader.notes.texts)
 
 
-async def read_header(source: Source, reader: Reader, number: int, block_id: bytes) -> SignedBlock:
-    """Return a block of the source without its transactions. Raises SourceWrong unless the block has this id."""
-    found = await source.first_of(("block_api.get_block", {"block_num": number}), ("condenser_api.get_block", [number]))
+async def read_header(source: Source, reader: Reader, number: int) -> SignedBlock:
+    """Return a block of the source without its transactions."""
+    found = await source.first_of((GET_BLOCK, {"block_num": number}), ("condenser_api.get_block", [number]))
     if found is None:
-        raise reader.wrong("block_api.get_block", "", "it is not served")
+        raise reader.wrong(GET_BLOCK, "", "it is not served")
     method, reply = found
     is_legacy = method.startswith(LEGACY)
     value = reply if is_legacy or type(reply) is not dict else reply.get("block")
@@ -164,12 +168,9 @@ async def read_header(source: Source, reader: Reader, number: int, block_id: byt
         raise reader.wrong(method, "block", f"there is no block {number}")
     wire = Wire(reader.spec)
     try:
-        header = wire.block_from_json({**value, "transactions": []}, is_legacy)
+        return wire.block_from_json({**value, "transactions": []}, is_legacy)
     except ChainError as error:
         raise reader.wrong(method, "block", str(error)) from None
-    if header.id != block_id:
-        raise reader.wrong(method, "block", f"block {number} has the id {header.id.hex()}, and the head has {block_id.hex()}")
-    return header
 
 
 def _special_accounts(spec: ChainSpec) -> list[str]:
@@ -256,7 +257,7 @@ class _Pass:
     def batch(self) -> Batch:
         """Return the rows of the world."""
         reader, batch = self._reader, Batch()
-        batch["global_properties"] = [self._properties()]
+        batch["global_properties"] = [self.properties()]
         batch["witness_schedules"] = [self._schedule]
         batch["feed_histories"] = [reader.row("feed_histories", *self._one("feed"))]
         batch["hardfork_properties"] = [self._hardforks()]
@@ -287,7 +288,7 @@ class _Pass:
             raise self._reader.wrong(PARTS[part][0][0], "", "it is not served")
         return found[0]
 
-    def _properties(self) -> PortableRow:
+    def properties(self) -> PortableRow:
         """Return the row of global properties. Either group of methods shows members that the other lacks."""
         row = dict(self._props[0])
         for method, reply in self._of("legacy head"):

@@ -176,6 +176,27 @@ def test_a_source_that_never_stands_still_is_noted() -> None:
     assert world.number == world.batch["global_properties"][0]["head_block_number"]
 
 
+def test_witnesses_that_change_at_every_call_end_the_reading(chain: LocalChain) -> None:
+    count = 0
+
+    def rename(method: str, params: Any, result: Any) -> Any:
+        nonlocal count
+        count += 1
+        return {"witnesses": [{**result["witnesses"][0], "owner": f"witness{count}"}]}
+
+    with pytest.raises(SourceWrong, match="others each time"):
+        read(SourceNode(chain, "coind", Fault(result=rename, methods="database_api.list_witnesses")), [])
+
+
+def test_the_header_is_that_of_the_head(chain: LocalChain) -> None:
+    def change(method: str, params: Any, result: Any) -> Any:
+        result["block"]["witness"] = "alice"
+        return result
+
+    with pytest.raises(SourceWrong, match="has the id"):
+        read(SourceNode(chain, "coind", Fault(result=change, methods=r"block_api\.get_block")), [])
+
+
 @pytest.mark.parametrize("flavour", ["coind", "jussi"])
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_source_that_lies_gives_an_error_or_rows(chain: LocalChain, name: str, flavour: str) -> None:
