@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from state.protocol.codec.kinds import Codecs, Dump, Kind, Maybe, Parse
-from state.protocol.codec.kinds.money import symbol_from_nai
+from state.protocol.codec.kinds.money import plain_asset, symbol_from_nai
 from state.protocol.errors import ParseError, require
 from state.protocol.values import asset as assets
 from state.protocol.values.asset import Asset
@@ -121,6 +121,9 @@ def shown_asset(value: Any, from_text: Parse) -> Asset:
 
     `from_text` parses the text. Unlike in requests, amounts can be negative, with the sign that the dumpers write. Raises ChainError.
     """
+    plain = plain_asset(value)
+    if plain is not None:
+        return plain
     if type(value) is str:
         asset: Asset = from_text(value.removeprefix("-"))
         return Asset(-asset.amount, asset.symbol) if value.startswith("-") else asset
