@@ -80,7 +80,7 @@ async def run_context(context: NodeContext) -> int:
     """Run a node, from loading its data folder to closing it. Return the exit status of the process."""
     settings, begin = context.settings, context.settings.stopwatch()
     with opened_folder(context) as (folder, saver):
-        found = 0 if folder is None else len(folder.log)
+        found = context.chain.base if folder is None else folder.log.head.number
         context.devchain.edit_log = None if folder is None else folder.edits
         async with stopped_by_signals(context.stop, context.interrupt) as nursery:
             loaded = None if folder is None else await load(context, folder)
@@ -108,7 +108,7 @@ def opened_folder(context: NodeContext) -> Iterator[tuple[DataFolder, SnapshotSa
     if settings.data is None:
         yield None, None
         return
-    folder = DataFolder(settings.data, settings.spec, context.chain.state.wire, settings.disk)
+    folder = DataFolder(settings.data, settings.spec, context.chain.state.wire, settings.disk, fork=settings.base)
     try:
         saver = SnapshotSaver(context.chain, folder_of(settings.data), settings.disk, settings.snapshot_every, gate=context.gate)
         yield folder, saver
@@ -131,23 +131,23 @@ async def load(context: NodeContext, folder: DataFolder) -> LoadedSnapshot | Non
     """Load the newest usable snapshot of the data folder and apply the blocks after it. Return the snapshot."""
     log = folder.log
     for note in log.notes:
-        _log.warning(note, head_block_number=len(log))
-    context.chain.irreversible_blocks.attach_log(log.packed, log.__len__)
+        _log.warning(note, head_block_number=log.head.number)
+    context.chain.irreversible_blocks.attach_log(log.packed, lambda: log.head.number)
     loaded = resume(context.chain, folder_of(folder.path), context.settings.disk, log.packed) if folder.is_verified else None
     for block_id, edits in folder.edits.edits().items():
         context.chain.plan_edits(block_id, edits)
-    first = 1 if loaded is None else loaded.head.number + 1
-    if first > len(log):
+    first = context.chain.state.props.head_block_number + 1
+    if first > log.head.number:
         folder.adopt()
         drop_edits(context, folder)
         return loaded
     blocks = log.blocks(first)
-    progress = Progress(blocks.size, len(log))
+    progress = Progress(blocks.size, log.head.number)
     # A block log that a user placed there has not been checked by a node.
     skip = TRUST_OWN if folder.is_verified else Skip.NOTHING
     try:
         # Without a sync mark, only the signature proves that the last block is intact.
-        signed = () if log.is_marked else (len(log),)
+        signed = () if log.is_marked else (log.head.number,)
         cursor = ChainCursor(context.chain, blocks, skip_flags=skip, signed=signed, workers=context.settings.workers)
         if not await replay(cursor, progress, stop=context.stop):
             return loaded

@@ -83,7 +83,7 @@ class ReaderNode:
     def __init__(self, channel: Channel, sockets: socket.socket, settings: Settings, nursery: trio.Nursery) -> None:
         self._channel, self._sockets, self._nursery = channel, sockets, nursery
         # Only the owner writes files, produces blocks and checks invariants.
-        # The chain comes from the owner's dump, so this process doesn't read a base file.
+        # The chain comes from the owner's dump, so this process doesn't read the fork file.
         self._context = NodeContext(
             replace(settings, base=None, data=None, is_producing=False, follow="", workers=0, check_invariants=0, readers=0)
         )

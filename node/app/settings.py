@@ -27,7 +27,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     spec: ChainSpec
     origin: ForkOrigin | None = None  # of a fork
-    base: Path | None = None  # the file with the state at which the chain begins (`spec.base`); None: at genesis
+    base: Path | None = None  # the fork file with which the chain begins (`spec.base`); None: at genesis
     plugins: tuple[str, ...]
     http: Address | None = None
     is_http2: bool = False

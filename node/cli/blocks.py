@@ -9,10 +9,11 @@ from node.cli.parameters import Config, Flag
 from node.history.chain_detection import stored_variant
 from node.runtime.errors import NodeError
 from node.runtime.output import say
+from node.snapshots.base import read_base
 from node.specs.builder import load_spec, spec_names
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import LOG_NAME
-from node.storage.datafolder import read_chain, require_chain
+from node.storage.datafolder import fork_in, read_chain, require_chain
 from node.storage.edit_log import EDITS_NAME, DamagedEdits, cut_damage, lines_in
 from node.storage.repair import check, repair
 from state.protocol.transaction import Wire
@@ -27,7 +28,8 @@ Chain = Annotated[str | None, Parameter(help="The chain spec; by default that of
 def check_command(folder: Folder, /, *, chain: Chain = None, config: Config = None) -> int:
     """Read every block, and check whether a node can start from the folder (exit status 1: it can't)."""
     found = check(folder, wire_of(folder, chain))
-    say(f"{found.good} good blocks, up to byte {found.end} of {found.size}" + (f", the last is {found.head_id}" if found.head_id else ""))
+    count, end = len(found.good), found.good.end
+    say(f"{count} good blocks, up to byte {end} of {found.size}" + (f", the last is {found.head_id}" if found.head_id else ""))
     say("the folder has no sync mark" if found.known is None else f"at its last sync the folder had {found.known} blocks")
     for line in found.mended:
         say(line)
@@ -89,6 +91,11 @@ def wire_of(folder: Path, chain: str | None) -> Wire:
         raise NodeError(f"{error.filename or folder}: {error.strerror}. Give the data folder of a node.") from None
     if not SYSTEM.exists(folder / LOG_NAME):
         raise NodeError(f"{folder} has no {LOG_NAME}. Give the data folder of a node.")
+    if (fork := fork_in(folder)) is not None:
+        spec = read_base(fork)
+        if mark is not None:
+            require_chain(folder, mark, spec)
+        return Wire(spec)
     if chain is None and mark is None:
         raise NodeError(f"{folder} doesn't name its chain. Give it by --chain.")
     name = chain or (mark.name if mark is not None else "")

@@ -25,9 +25,11 @@ from node.key_recovery.pool import default_workers
 from node.runtime.address import DEFAULT_HOST, DEFAULT_PORT, PORT_MAX, Address, read_address
 from node.runtime.errors import NodeError
 from node.runtime.logs import Level, configure_logs
+
 from node.snapshots.saver import EVERY
 from node.specs.builder import ACCOUNTS_MAX, DEFAULT_CHAIN, SpecError, load_spec, with_main_chain_id
 from node.specs.plugins import chosen_plugins
+from node.storage.datafolder import fork_in
 from node.storage.sync_policy import sync_policy
 from rpc.http.access import read_networks, read_origins
 from state.chain.skip import TRUSTED, Skip
@@ -208,17 +210,18 @@ def spec_of(common: Common) -> ChainSpec:
 
 
 def start_of(options: Run) -> tuple[ChainSpec, ForkFile | None]:
-    """Return the chain spec, and the fork file if the chain begins with one. Raises NodeError."""
-    if options.fork is None:
+    """Return the chain spec, and the fork file if the chain begins with one: that of --fork, or of the data folder. Raises NodeError."""
+    path = options.fork or (None if options.data is None else fork_in(data_folder(options.data)))
+    if path is None:
         return spec_of(options), None
+    fork, with_what = read_fork(path), "--fork" if options.fork is not None else f"the fork file {path}"
     given = {"--chain": options.chain, "--witnesses": options.witnesses, "--accounts": options.accounts}
     for option in (name for name, value in given.items() if value is not None):
-        raise NodeError(f"{option} and --fork contradict each other. Options of coind fork determine the chain of a fork file.")
+        raise NodeError(f"{option} and {with_what} contradict each other. Options of coind fork determine the chain of a fork file.")
     if options.main_chain_id:
         raise NodeError(
-            "--main-chain-id and --fork contradict each other. A fork has the source's chain id with coind fork --chain-id keep."
+            f"--main-chain-id and {with_what} contradict each other. A fork has the source's chain id with coind fork --chain-id keep."
         )
-    fork = read_fork(options.fork)
     return fork.spec, fork
 
 
@@ -239,7 +242,7 @@ def run_command(*, options: Run = Run()) -> int:
     # Without a producer no block would create the accounts. A replica gets the blocks of its source, unless that has no producer either.
     makes_none = options.produce is False or (options.follow is None and not spec.witness_keys)
     settings = options.settings(
-        spec.with_accounts_in_blocks(False) if makes_none else spec,
+        spec.with_accounts_in_blocks(False) if makes_none and fork is None else spec,
         options.address(),
         origin=None if fork is None else fork.origin,
         base=None if fork is None else fork.path,
@@ -324,7 +327,8 @@ def replay_command(
         return verify_in_parallel(file, common.chain or spec.name, snapshots, parallel, is_trusted=verify == "none")
     settings = common.settings(
         spec,
-        None if serve is None else read_address(serve, "--serve"),
+        base=fork_in(file),
+        http=None if serve is None else read_address(serve, "--serve"),
         plugins=chosen_plugins(spec),
         data=None if data is None else data_folder(data),
         snapshot_every=snapshot_every,

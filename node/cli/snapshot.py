@@ -17,6 +17,7 @@ from node.history.chain_detection import recorded_variant, stored_variant
 from node.runtime.errors import NodeError, last_line
 from node.runtime.output import say
 from node.runtime.shutdown import run_to_end
+from node.snapshots.base import SPEC, new_chain, read_base
 from node.snapshots.differences import differences
 from node.snapshots.file import Snapshot, SnapshotError
 from node.snapshots.folder import BLOCKS, folder_of, paths, require_in_log, save
@@ -24,12 +25,9 @@ from node.snapshots.folder import load as load_snapshot
 from node.snapshots.install import install
 from node.specs.builder import DEFAULT_CHAIN, load_spec
 from node.specs.plugins import chosen_plugins
-from node.storage.datafolder import DataFolder
+from node.storage.datafolder import DataFolder, fork_in
 from node.storage.disk import SystemDisk
-from state.chain.chain import Chain as StateChain
 from state.chain.digest import state_digest
-from state.chain.genesis import new_state
-from state.plugins.registry import enable
 from state.protocol.spec import ChainSpec
 from state.tables import State
 
@@ -52,8 +50,9 @@ def save_command(
 ) -> int:
     """Save a snapshot at the last irreversible block of a data folder."""
     folder = existing_folder(data)
-    spec = stored_variant(load_spec(chain), folder)
-    settings = Settings(spec=spec, plugins=chosen_plugins(spec, enable, disable), data=folder)
+    fork = fork_in(folder)
+    spec = stored_variant(load_spec(chain), folder) if fork is None else read_base(fork)
+    settings = Settings(spec=spec, base=fork, plugins=chosen_plugins(spec, enable, disable), data=folder)
     return run_to_end(partial(_save, settings, to, with_blocks))
 
 
@@ -96,12 +95,12 @@ def verify_command(
         raise NodeError("give a snapshot, or a data folder by --data")
     if not found:
         raise NodeError(f"{data}: no snapshots")
-    spec, bad = load_spec(chain), 0
+    bad = 0
     for path in found:
         try:
-            verify(path, spec)
+            verify(path, chain, folder)
             if replay and folder is not None:
-                run_to_end(partial(_compare, path, spec, folder))
+                run_to_end(partial(_compare, path, chain, folder))
             show(path)
         except SnapshotError as error:
             bad += 1
@@ -116,9 +115,9 @@ def load_command(file: Existing, /, *, data: Data, chain: Chain = DEFAULT_CHAIN,
     The folder's block log must contain the blocks up to the snapshot. An empty folder gets them from a snapshot that was saved
     `--with-blocks`. The state is trusted. Use `verify --replay` to check that the blocks lead to it.
     """
-    spec = load_spec(chain)
-    verify(file, spec)
-    path = install(file, data_folder(data), spec_for(spec, opened_snapshot(file)), SystemDisk())
+    folder = data_folder(data)
+    verify(file, chain, folder)
+    path = install(file, folder, spec_for(chain, opened_snapshot(file), folder)[0], SystemDisk())
     show(path)
     return 0
 
@@ -134,8 +133,7 @@ def diff_command(
     config: Config = None,
 ) -> int:
     """Show the tables in which two snapshots differ, and their first differing rows (exit status 1: they differ)."""
-    spec = load_spec(chain)
-    one, other = load_state(first, spec), load_state(second, spec)
+    one, other = load_state(first, chain), load_state(second, chain)
     found = False
     for line in differences(one, other, rows):
         found = True
@@ -151,7 +149,7 @@ def diff_command(
 async def _save(settings: Settings, to: Path | None, with_blocks: bool) -> int:
     assert settings.data is not None
     context = NodeContext(settings)
-    folder = DataFolder(settings.data, context.settings.spec, context.chain.state.wire)
+    folder = DataFolder(settings.data, context.settings.spec, context.chain.state.wire, fork=settings.base)
     try:
         await load(context, folder)
         path = save(context.chain, to or folder_of(settings.data), SystemDisk(), with_blocks=with_blocks)
@@ -161,13 +159,13 @@ async def _save(settings: Settings, to: Path | None, with_blocks: bool) -> int:
     return 0
 
 
-async def _compare(path: Path, spec: ChainSpec, data: Path) -> int:
+async def _compare(path: Path, name: str, data: Path) -> int:
     """Replay the blocks of a data folder up to a snapshot's block, and compare the digest of the resulting state with the snapshot's.
     Raises SnapshotError.
     """
     opened = opened_snapshot(path)
-    head, spec = opened.head, spec_for(spec, opened)
-    chain = StateChain(new_state(spec))
+    head, (spec, fork) = opened.head, spec_for(name, opened, data)
+    chain = new_chain(spec, fork)
     folder = DataFolder(data, spec, chain.state.wire)
     try:
         require_in_log(path, head.number, head.block_id, chain, folder.log.packed)
@@ -181,29 +179,39 @@ async def _compare(path: Path, spec: ChainSpec, data: Path) -> int:
     return 0
 
 
-def verify(path: Path, spec: ChainSpec) -> None:
+def verify(path: Path, name: str, folder: Path | None) -> None:
     """Check every byte of a snapshot, load it, and compare the digest of the loaded state with the stored one. Raises SnapshotError."""
     opened = Snapshot(path, SystemDisk())
     try:
         opened.check()
     finally:
         opened.close()
-    digest = state_digest(load_state(path, spec))
+    digest = state_digest(load_state(path, name, folder))
     if digest != opened.head.digest:
         raise SnapshotError(f"{path}: its state has the digest {digest}, not {opened.head.digest}")
 
 
-def load_state(path: Path, spec: ChainSpec) -> State:
+def load_state(path: Path, name: str, folder: Path | None = None) -> State:
     """Load a snapshot with the plugins that it contains, and return its state."""
     opened = opened_snapshot(path)
-    chain = StateChain(new_state(spec_for(spec, opened), partial(enable, names=opened.head.plugins)))
-    load_snapshot(chain, path, SystemDisk()).finish()
+    spec, fork = spec_for(name, opened, folder)
+    chain = new_chain(spec, path if fork == path else None, opened.head.plugins)
+    if fork != path:
+        load_snapshot(chain, path, SystemDisk()).finish()
     return chain.state
 
 
-def spec_for(spec: ChainSpec, opened: Snapshot) -> ChainSpec:
-    """Return the variant of a spec that fits a snapshot."""
-    return recorded_variant(spec, opened.index.chain, opened.index.spec.encode())
+def spec_for(name: str, opened: Snapshot, folder: Path | None = None) -> tuple[ChainSpec, Path | None]:
+    """Return the spec of a snapshot's chain, and the fork file with which this chain begins, if it does.
+
+    The fork file is the snapshot itself or in `folder` or in the snapshot's own data folder. Otherwise the spec is the variant of the named
+    one that fits the snapshot.
+    """
+    forks = (opened.path if opened.has(SPEC) else None, fork_in(folder or opened.path.parent.parent))
+    fork = next((each for each in forks if each is not None), None)
+    if fork is not None:
+        return read_base(fork), fork
+    return recorded_variant(load_spec(name), opened.index.chain, opened.index.spec.encode()), None
 
 
 def opened_snapshot(path: Path) -> Snapshot:

@@ -16,10 +16,11 @@ from msgspec.structs import replace
 from node.history.sources import STANDARD_INPUT, is_pipe, open_source
 from node.runtime import former_chains
 from node.runtime.errors import FileError, NodeError
+from node.snapshots.base import read_base
 from node.specs.builder import load_spec, spec_names, with_accounts, with_witnesses
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import LOG_NAME
-from node.storage.datafolder import ChainMark, FolderMark, as_marked, mark_of, read_chain
+from node.storage.datafolder import ChainMark, FolderMark, as_marked, fork_in, mark_of, read_chain
 from node.storage.spec_copy import PARSE_ERRORS, read_copy
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
@@ -51,10 +52,16 @@ class FormerChain(ChainUnclear):
 
 def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
     """Return the spec for the blocks at a path: `given`, or the detected one if `given` is None. `fitted` then adapts the spec to block 1.
+    In a data folder with a fork file, the spec is that of the file.
 
     Raises ChainUnclear if the blocks contradict `given`, or if no chain is detected, and FileError for unreadable blocks. The blocks of a
     pipe are not compared with `given`.
     """
+    if (fork := fork_in(path)) is not None:
+        spec = read_base(fork)
+        if given is not None and given.chain_id != spec.chain_id:
+            raise ChainUnclear(f"{path}: the blocks belong to the chain {spec.name}, not to {given.name}")
+        return spec
     if given is None:
         if not path.exists() and path != STANDARD_INPUT:
             raise FileError(f"{path}: No such file or folder")

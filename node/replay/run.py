@@ -89,7 +89,9 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
     if writing is not None:
         chain.on_head_change.append(writing)
     try:
-        cursor = ChainCursor(chain, blocks, skip_flags=task.skip, signed=(1,), checkpoints=task.checkpoints, workers=settings.workers)
+        cursor = ChainCursor(
+            chain, blocks, skip_flags=task.skip, signed=(chain.base + 1,), checkpoints=task.checkpoints, workers=settings.workers
+        )
         is_done = await replay(cursor, progress, until=task.until, stop=context.stop, after=saver.save_if_due)
         await saver.finish()
     finally:

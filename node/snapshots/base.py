@@ -1,9 +1,10 @@
-"""Base files: a chain that doesn't begin at genesis begins with the state in such a file. It is a snapshot with the chain's spec.
+"""Fork files: a chain that doesn't begin at genesis begins with the state in such a file. It is a snapshot with the chain's spec.
 
 `ChainSpec.base` identifies the file by its digest. A data folder keeps a copy of it (`node/storage/datafolder.py`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -30,7 +31,7 @@ SYSTEM = SystemDisk()
 
 
 def write_base(chain: Chain, path: Path, disk: Disk = SYSTEM, sections: Mapping[str, bytes] | None = None) -> None:
-    """Write a base file with the state of a chain at its head. The head block is written without its transactions.
+    """Write a fork file with the state of a chain at its head. The head block is written without its transactions.
 
     `sections` are additional sections by name. Raises OSError.
     """
@@ -46,46 +47,50 @@ def write_base(chain: Chain, path: Path, disk: Disk = SYSTEM, sections: Mapping[
 
 
 def read_base(path: Path, disk: Disk = SYSTEM) -> ChainSpec:
-    """Return the spec of the chain that begins with a base file. Raises SnapshotError."""
-    snapshot = Snapshot(path, disk)
-    try:
+    """Return the spec of the chain that begins with a fork file. Raises SnapshotError."""
+    with _opened(path, disk) as snapshot:
         snapshot.check_schema(SPEC, SPEC)
-        spec = msgspec.json.decode(b"".join(snapshot.chunks(SPEC)), type=ChainSpec)
-        check_spec(spec)
-        head = snapshot.head
-        return replace(spec, base=Base(number=head.number, block_id=bytes.fromhex(head.block_id), time=head.time, digest=snapshot.digest))
-    except Fault as fault:
-        raise CorruptSnapshot(f"{path}: its spec is invalid: {fault.key}: {fault.expected}") from None
-    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        raise CorruptSnapshot(f"{path}: its spec can't be read: {error}") from None
-    finally:
-        snapshot.close()
+        try:
+            spec = msgspec.json.decode(b"".join(snapshot.chunks(SPEC)), type=ChainSpec)
+            check_spec(spec)
+            block_id = bytes.fromhex(snapshot.head.block_id)
+        except Fault as fault:
+            raise CorruptSnapshot(f"{path}: its spec is invalid: {fault.key}: {fault.expected}") from None
+        except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+            raise CorruptSnapshot(f"{path}: its spec can't be read: {error}") from None
+        return replace(spec, base=Base(number=snapshot.head.number, block_id=block_id, time=snapshot.head.time, digest=snapshot.digest))
 
 
 def new_chain(
     spec: ChainSpec,
-    base: Path | None = None,
+    fork: Path | None = None,
     plugins: Iterable[str] = (),
     disk: Disk = SYSTEM,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> Chain:
-    """Return a chain with these plugins at genesis or, with `base`, at the state in this base file. Raises SnapshotError."""
+    """Return a chain with these plugins at genesis or, with `fork`, at the state in this fork file. Raises SnapshotError."""
     chain = Chain(new_state(spec, partial(enable, names=tuple(plugins))), out_of_time)
-    if base is not None:
-        _restore(chain, base, disk)
+    if fork is not None:
+        _restore(chain, fork, disk)
     return chain
 
 
 def _restore(chain: Chain, path: Path, disk: Disk) -> None:
-    snapshot, spec = Snapshot(path, disk), chain.state.spec
-    try:
+    spec = chain.state.spec
+    with _opened(path, disk) as snapshot:
         if snapshot.digest != spec.base.digest:
             raise IncompatibleSnapshot(f"{path}: is not the file with which the chain {spec.name} begins ({spec.base.digest[:16]})")
         require_fit(snapshot, chain.state, replace(spec, base=Base()))
         with collector_off():
             for deferred in restore(chain, snapshot.head, snapshot.chunks, no_block):
                 deferred.finish()
-    except CorruptData as error:
-        raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
-    finally:
-        snapshot.close()
+
+
+@contextmanager
+def _opened(path: Path, disk: Disk) -> Iterator[Snapshot]:
+    """Open a fork file, and add advice to the error for a damaged one."""
+    try:
+        with closing(Snapshot(path, disk)) as snapshot:
+            yield snapshot
+    except (CorruptData, CorruptSnapshot) as error:
+        raise CorruptSnapshot(f"{path}: can't be read: {error}; put a good copy of the fork file in its place") from None

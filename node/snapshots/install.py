@@ -13,7 +13,7 @@ from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.protocol.errors import ChainError
 from state.protocol.spec import ChainSpec
-from state.protocol.transaction import ZERO_ID, SignedBlock, Wire
+from state.protocol.transaction import SignedBlock, Wire
 
 
 def install(file: Path, data: Path, spec: ChainSpec, disk: Disk) -> Path:
@@ -50,14 +50,14 @@ def import_blocks(folder: DataFolder, snapshot: Snapshot, wire: Wire) -> None:
     The blocks are read twice, so that all of them are checked before the first is written.
     """
     for is_writing in (False, True):
-        last = None
+        last_id = wire.spec.base.block_id
         for block in blocks_of(snapshot, wire):
-            if block.previous != (ZERO_ID if last is None else last.id):
+            if block.previous != last_id:
                 raise IncompatibleSnapshot(f"{snapshot.path}: its block {block.number} doesn't follow the one before")
-            last = block
+            last_id = block.id
             if is_writing:
                 folder.log.append(block)
-        if last is None or last.id.hex() != snapshot.head.block_id:
+        if last_id.hex() != snapshot.head.block_id:
             raise IncompatibleSnapshot(f"{snapshot.path}: its blocks don't end with block {snapshot.head.number}")
     folder.log.sync()
 

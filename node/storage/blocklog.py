@@ -23,17 +23,20 @@ from node.storage.disk import Disk, File, copy_part, read_whole
 from node.storage.frames import SumsDigest, entries, frame_sums, packed_entries, walk_back
 from node.storage.switch_journal import InterruptedSwitch, SwitchRecord, drop_switch, read_switch, write_switch
 from node.storage.sync_marks import SyncMark, newest_mark, write_mark
-from state.protocol.transaction import OFFSET, ZERO_ID, SignedBlock, Wire, frame
+from state.protocol.transaction import OFFSET, SignedBlock, Wire, frame
 
 LOG_NAME, INDEX_NAME, SUMS_NAME, MARK_NAME, SWITCH_NAME = (f"block_log{end}" for end in ("", ".index", ".sums", ".head", ".switch"))
 SUM_SIZE = 4
 
 
 class LogTip(Struct, frozen=True):
-    """The last block of a log: number, id, end of its frame in bytes, and digest of the checksums of all frames including its own."""
+    """The last block of a log: number, id, end of its frame in bytes, and digest of the checksums of all frames including its own.
 
-    number: int = 0
-    id: bytes = ZERO_ID
+    In an empty log, number and id are those of the chain's base.
+    """
+
+    number: int
+    id: bytes
     end: int = 0
     sums: SumsDigest = field(default_factory=SumsDigest)
 
@@ -52,7 +55,9 @@ class BlockLog:
         self.notes: list[str] = []
         self.torn = 0
         self._folder, self._wire, self._disk = folder, wire, disk
-        self._head = LogTip()
+        # The log begins with the block after the chain's base.
+        self._base = wire.spec.base
+        self._head = LogTip(self._base.number, self._base.block_id)
         self._starts, self._sums = array("Q"), array("I")
         self._mark: SyncMark | None = None
         self._sums_file: File | None = None
@@ -69,8 +74,8 @@ class BlockLog:
             self._log = self._opened(LOG_NAME)
             if not self._log.lock():
                 raise NodeError(f"{self.path} is in use by another node; stop that one, or use another folder")
-            if self._log.read(len(ZERO_ID), 0).strip(b"\0"):
-                # The `previous` of block 1 is the id of no block.
+            # The `previous` of the first block. After a power loss its last bytes can be zeros.
+            if not self._base.block_id.startswith(self._log.read(len(self._base.block_id), 0).rstrip(b"\0")):
                 raise FileError(f"{self.path} is not a block log; put a good copy in its place, or use another folder")
             self._index = self._opened(INDEX_NAME)
             self._open(is_marked=is_marked)
@@ -79,8 +84,8 @@ class BlockLog:
             raise
 
     def __len__(self) -> int:
-        """The number of blocks, which is also the number of the last block."""
-        return self._head.number
+        """The number of blocks."""
+        return len(self._starts)
 
     @property
     def head(self) -> LogTip:
@@ -114,13 +119,13 @@ class BlockLog:
         entry = checksum.to_bytes(SUM_SIZE, "little")
         try:
             self._log.write(data, head.end)
-            self._index.write(OFFSET.pack(head.end), head.number * OFFSET.size)
+            self._index.write(OFFSET.pack(head.end), len(self) * OFFSET.size)
             # The checksum is written last: even if the process is killed, a block with a checksum is in the log.
             if self._sums_file is not None:
-                self._sums_file.write(entry, head.number * SUM_SIZE)
+                self._sums_file.write(entry, len(self) * SUM_SIZE)
         except OSError:
             with suppress(OSError):
-                self._cut_files(head)
+                self._cut_files(len(self), head.end)
             raise
         self._starts.append(head.end)
         self._sums.append(checksum)
@@ -142,14 +147,15 @@ class BlockLog:
         self.sync()
         with self._marking:
             number = popped[-1].number - 1
-            end = self._starts[number]
+            kept = number - self._base.number
+            end = self._starts[kept]
             parts, at = [], end
             for block in applied:
                 parts.append(frame(self._wire.pack_block(block), at))
                 at += len(parts[-1])
             data = b"".join(parts)
             assert self._mark is not None
-            digest = str(SumsDigest(self._sums[:number]))
+            digest = str(SumsDigest(self._sums[:kept]))
             switch = SwitchRecord(serial=self._mark.serial, number=number, end=end, sums=digest, size=len(data), check=crc32(data))
             write_switch(self._disk, self._switch_path, switch, data)
             with self._failing_permanently():
@@ -202,25 +208,25 @@ class BlockLog:
         Raises FileError if the path now leads to another file, and OSError.
         """
         self._log = self._disk.open_to_read(self.path)
-        last = self.packed(len(self))
+        last = self.packed(self._head.number)
         if last is not None and crc32(frame(last, self._starts[-1])) != self._sums[-1]:
             raise FileError(f"{self.path} was replaced")
 
     def packed(self, number: int) -> bytes | None:
         """Return the bytes of a block, or None if the log doesn't have it. Raises FileError if another program truncated the file."""
-        head = self._head
-        if not 1 <= number <= head.number:
+        head, index = self._head, number - self._base.number - 1
+        if index < 0 or number > head.number:
             return None
-        start = self._starts[number - 1]
-        end = (self._starts[number] if number < head.number else head.end) - OFFSET.size
+        start = self._starts[index]
+        end = (self._starts[index + 1] if number < head.number else head.end) - OFFSET.size
         packed = self._log.read(end - start, start)
         if len(packed) < end - start:
             # Without this check, a client would get the parse error of the truncated block as an error in its own block.
             raise FileError(f"{self.path}: block {number}, at byte {start}, is gone: another program has cut the file")
         return packed
 
-    def blocks(self, first: int = 1) -> BlockFile:
-        """Open the log for reading from block `first` on, oldest first."""
+    def blocks(self, first: int = 0) -> BlockFile:
+        """Open the log for reading from block `first` on, by default from its first one, oldest first."""
         return BlockFile(self.path, self._wire, first, self._disk)
 
     # -------------------------------------------------------------- opening
@@ -240,8 +246,9 @@ class BlockLog:
         if self._disk.exists(self.path):
             return
         mark = newest_mark(read_whole(self._disk, self._folder / MARK_NAME))
-        if mark is not None and mark.number:
-            raise FileError(f"{self.path} is missing: the folder's mark names {mark.number} blocks; put it back, or use another folder")
+        count = 0 if mark is None else mark.number - self._base.number
+        if count > 0:
+            raise FileError(f"{self.path} is missing: the folder's mark names {count} blocks; put it back, or use another folder")
 
     def _open(self, *, is_marked: bool) -> None:
         """Find the valid blocks, cut off the remains of an interrupted write, and make the side files consistent with the log."""
@@ -262,7 +269,7 @@ class BlockLog:
         else:
             layout = lay_out_unknown(self._log, self._wire, self.path)
             if is_marked and (not len(layout) or layout.sums != stored_sums):
-                raise Damaged(folder / MARK_NAME, "is missing or damaged", len(layout), layout.end)
+                raise Damaged(folder / MARK_NAME, "is missing or damaged", layout)
         size = self._log.size()
         if layout.end < size:
             self._cut_off(layout, size, is_copied=not is_strict)
@@ -274,15 +281,15 @@ class BlockLog:
 
     def _adopt_layout(self, layout: Layout) -> None:
         self._starts, self._sums = layout.starts, layout.sums
-        last = block_id(self._log, self._wire, layout, len(layout)) if len(layout) else ZERO_ID
-        self._head = LogTip(len(layout), last, layout.end, SumsDigest(layout.sums))
+        last = block_id(self._log, self._wire, layout, layout.last) if len(layout) else self._base.block_id
+        self._head = LogTip(layout.last, last, layout.end, SumsDigest(layout.sums))
 
     def _cut_off(self, layout: Layout, size: int, *, is_copied: bool) -> None:
         """Cut off the bytes after the valid blocks. With `is_copied` these bytes are copied to a file first, since after a power loss they
         can contain several blocks.
         """
         self.torn = size - layout.end
-        what = f"{self.path}: {self.torn} bytes after block {len(layout)} were not whole, and are cut off"
+        what = f"{self.path}: {self.torn} bytes after block {layout.last} were not whole, and are cut off"
         if is_copied:
             copy = copy_to_free_name(self._disk, self._log, layout.end, self._folder, f"{LOG_NAME}.unsynced")
             what += f"; a copy is in {copy.name}"
@@ -348,8 +355,8 @@ class BlockLog:
         switch = found.switch
         starts = walk_back(self._log, switch.end) if self._log.size() >= switch.end else None
         sums = array("I") if starts is None else frame_sums(self._log, starts, switch.end)
-        if starts is None or len(starts) != switch.number or str(SumsDigest(sums)) != switch.sums:
-            what = f"doesn't fit the first {switch.number} blocks of {LOG_NAME}; put a good copy in its place"
+        if starts is None or self._base.number + len(starts) != switch.number or str(SumsDigest(sums)) != switch.sums:
+            what = f"doesn't fit the first {switch.number - self._base.number} blocks of {LOG_NAME}; put a good copy in its place"
             raise FileError(f"{path}: {what}, or look at the log by `bin/coind blocks check {self._folder}`")
         self._starts, self._sums = starts, sums
         self._sums_file = self._sums_file or self._opened(SUMS_NAME)
@@ -363,19 +370,20 @@ class BlockLog:
     def _make_switch(self, pending: InterruptedSwitch) -> None:
         """Truncate the log, write the other branch, then sync it and write a sync mark."""
         switch = pending.switch
-        del self._starts[switch.number :]
-        del self._sums[switch.number :]
-        self._cut_files(LogTip(switch.number, end=switch.end))
+        kept = switch.number - self._base.number
+        del self._starts[kept:]
+        del self._sums[kept:]
+        self._cut_files(kept, switch.end)
         self._log.write(pending.data, switch.end)
         end = switch.end + len(pending.data)
         added = walk_back(self._log, end, switch.end)
         assert added is not None
         self._starts.extend(added)
         self._sums.extend(frame_sums(self._log, added, end))
-        self._index.write(packed_entries(added), switch.number * OFFSET.size)
-        self._adopt_layout(Layout(self._starts, self._sums, end))
+        self._index.write(packed_entries(added), kept * OFFSET.size)
+        self._adopt_layout(Layout(self._starts, self._sums, end, self._base.number))
         assert self._sums_file is not None
-        self._sums_file.write(packed_entries(self._sums[switch.number :]), switch.number * SUM_SIZE)
+        self._sums_file.write(packed_entries(self._sums[kept:]), kept * SUM_SIZE)
         self._log.sync()
         self._write_sync_mark(self._head)
 
@@ -407,12 +415,14 @@ class BlockLog:
                 self._sums_file.sync()
                 self._write_sync_mark(self._head, is_closed=True)
 
-    def _cut_files(self, head: LogTip) -> None:
-        """Truncate the files after a block. The checksums are truncated first, because `append` writes them last."""
+    def _cut_files(self, count: int, end: int) -> None:
+        """Truncate the files after the first `count` blocks, which end at byte `end`. The checksums are truncated first, because `append`
+        writes them last.
+        """
         if self._sums_file is not None:
-            self._sums_file.truncate(head.number * SUM_SIZE)
-        self._index.truncate(head.number * OFFSET.size)
-        self._log.truncate(head.end)
+            self._sums_file.truncate(count * SUM_SIZE)
+        self._index.truncate(count * OFFSET.size)
+        self._log.truncate(end)
 
     def _restore_unlinked_files(self) -> Path:
         """Write removed files to the folder again, and return the log's path. The log gets a free name if another file has taken its

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,15 +13,15 @@ from msgspec.structs import asdict, replace
 from node.runtime import former_chains
 from node.runtime.errors import DiskError, FileError, NodeError
 from node.storage.blockfile import SYSTEM
-from node.storage.blocklog import BlockLog
-from node.storage.disk import Disk, File, read_whole, written_whole
+from node.storage.blocklog import LOG_NAME, BlockLog
+from node.storage.disk import Disk, File, read_whole, write_part, written_whole
 from node.storage.edit_log import EditLog
-from node.storage.spec_copy import decisive, difference, digest_of, read_copy, write_copy
+from node.storage.spec_copy import base_text, decisive, describe_base, difference, digest_of, read_copy, write_copy
 from state.protocol.constants import MAIN_CHAIN_ID
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
-CHAIN_NAME, LOCK_NAME = "chain.json", "lock"
+CHAIN_NAME, LOCK_NAME, FORK_NAME = "chain.json", "lock", "fork"
 CHAIN_SIZE_MAX = 4096  # bytes
 PROCESS_ID_SIZE_MAX = 20  # bytes
 MarkT = TypeVar("MarkT", bound="ChainMark")
@@ -54,10 +54,11 @@ class DataFolder:
     """A data folder, locked against other nodes until `close`. Raises NodeError.
 
     `is_verified` means that a node has checked the blocks, so a restart can trust them. It is false for a block log that a user has copied
-    to an empty folder; the first start then checks all blocks, and records that (`adopt`).
+    to an empty folder; the first start then checks all blocks, and records that (`adopt`). If the chain begins after a block of another
+    chain (`spec.base`), the folder keeps a copy of the fork file `fork`.
     """
 
-    def __init__(self, path: Path, spec: ChainSpec, wire: Wire, disk: Disk = SYSTEM) -> None:
+    def __init__(self, path: Path, spec: ChainSpec, wire: Wire, disk: Disk = SYSTEM, *, fork: Path | None = None) -> None:
         self.path = path
         self._mark = FolderMark(**asdict(mark_of(spec)))
         self._disk = disk
@@ -70,6 +71,7 @@ class DataFolder:
                 if found is not None:
                     require_chain(path, found, spec, disk)
                     self._mark = checked(replace(self._mark, edits=found.edits))
+                keep_fork_file(disk, path, spec, fork)
                 write_copy(disk, path, spec)
                 self.is_verified = found is not None
                 self._is_adopted = found is not None and found.version == VERSION
@@ -99,6 +101,8 @@ class DataFolder:
         """Remove `chain.json` from a folder without blocks, so that another chain or genesis can use the folder."""
         if self._is_adopted and not len(self.log):
             self._disk.remove(self.path / CHAIN_NAME)
+            if self._disk.exists(self.path / FORK_NAME):
+                self._disk.remove(self.path / FORK_NAME)
             self._is_adopted = False
 
     def _record_edits(self, tag: str) -> None:
@@ -120,6 +124,29 @@ class DataFolder:
         finally:
             self.edits.close()
             self._lock.close()
+
+
+def fork_in(folder: Path, disk: Disk = SYSTEM) -> Path | None:
+    """Return the fork file in a data folder, or in the data folder with this block log. Return None if the chain begins at genesis."""
+    path = (folder.parent if folder.name == LOG_NAME else folder) / FORK_NAME
+    return path if disk.exists(path) else None
+
+
+def keep_fork_file(disk: Disk, folder: Path, spec: ChainSpec, fork: Path | None) -> None:
+    """Copy the fork file of a chain into its data folder, unless the folder has it. Raises NodeError if there is no fork file."""
+    path, digest = folder / FORK_NAME, bytes.fromhex(spec.base.digest)
+    if not digest or (disk.exists(path) and read_end(disk, path, len(digest)) == digest):
+        return
+    if fork is None or fork == path:
+        raise NodeError(f"{path}: isn't the file with which the chain {spec.name} begins ({spec.base.digest[:16]}); put that file there")
+    with closing(disk.open_to_read(fork)) as source, written_whole(disk, path) as copy:
+        write_part(source, 0, copy)
+
+
+def read_end(disk: Disk, path: Path, size: int) -> bytes:
+    """Return the last bytes of a file."""
+    with closing(disk.open_to_read(path)) as file:
+        return file.read(size, max(0, file.size() - size))
 
 
 def make_folder(disk: Disk, path: Path) -> None:
@@ -164,6 +191,10 @@ def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = 
             advice = "; give --main-chain-id, or use another folder"
         raise NodeError(f"{folder} holds the chain {theirs}, not {own}{advice}")
     if found.genesis != ours.genesis:
+        theirs, own = base_text(read_copy(disk, folder), found.genesis), describe_base(spec.base)
+        if theirs and theirs != own:
+            advice = "" if spec.base.number else f"put its fork file into the folder as {FORK_NAME}, or "
+            raise NodeError(f"{folder} holds the chain {found.name} that begins {theirs}, not {own}; {advice}use another folder")
         what = f"{folder} holds the chain {found.name} with another genesis or other constants than {ours.name} has now"
         differs = difference(read_copy(disk, folder), found.genesis, spec) or UNKNOWN
         raise NodeError(f"{what} ({differs}). Start with the spec, --witnesses and --accounts as they were, or give --data a fresh folder")

@@ -11,7 +11,7 @@ from msgspec import Struct
 from node.runtime.errors import DiskError, NodeError
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import INDEX_NAME, LOG_NAME, MARK_NAME, SUMS_NAME, SWITCH_NAME, BlockLog, copy_to_free_name
-from node.storage.damage import Damaged, block_id, good_part, lay_out_known, lay_out_unknown
+from node.storage.damage import Damaged, Layout, block_id, good_part, lay_out_known, lay_out_unknown
 from node.storage.datafolder import VERSION, read_chain
 from node.storage.disk import Disk, File, read_whole
 from node.storage.frames import entries, packed_entries
@@ -22,15 +22,14 @@ from state.protocol.transaction import Wire
 class Findings(Struct):
     """Result of checking a folder's block log.
 
-    `good` is the number of valid blocks at the start of the log. The last valid block has the id `head_id` and ends at byte `end`. The log
-    has `size` bytes. `known` is the number of blocks according to the folder's sync mark, or None without a mark.
+    `good` is the layout of the valid blocks at the start of the log. The last of them has the id `head_id`. The log has `size` bytes.
+    `known` is the number of blocks according to the folder's sync mark, or None without a mark.
 
     `damage` describes the damage for which a start would refuse the folder; it is empty without such damage. `is_loss` is true if a repair
     would lose blocks. `mended` lists the repairs that a start makes by itself.
     """
 
-    good: int
-    end: int
+    good: Layout
     size: int
     head_id: str
     known: int | None
@@ -52,12 +51,11 @@ def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool =
     """
     with closing(locked(folder, disk)) as log:
         found = findings(log, folder, wire, disk)
-        good_blocks = f"blocks 1 to {found.good}" if found.good else "no block"
         if found.damage and found.is_loss and not accept_loss:
-            raise NodeError(f"{folder / LOG_NAME}: {found.damage}; add --accept-loss to go on with {good_blocks} after copying the log")
+            raise NodeError(f"{folder / LOG_NAME}: {found.damage}; add --accept-loss to go on with {found.good.text} after copying the log")
         if not found.damage:
             return found.mended or ["nothing is damaged"]
-        done = [f"{found.damage}: kept {good_blocks}"]
+        done = [f"{found.damage}: kept {found.good.text}"]
         copy = copy_to_free_name(disk, log, 0, folder, f"{LOG_NAME}.damaged")
         done.append(f"the original log was copied to {copy}")
         # The marks are changed first: then an interruption leaves a log that can be repaired again.
@@ -65,7 +63,7 @@ def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool =
             if disk.exists(folder / name):
                 disk.replace(folder / name, copy.with_name(f"{name}.{copy.name.removeprefix(f'{LOG_NAME}.')}"))
         disk.sync_folder(folder)
-        log.truncate(found.end)
+        log.truncate(found.good.end)
         log.sync()
     with closing(BlockLog(folder, wire, disk)) as again:
         again.adopt()
@@ -106,20 +104,18 @@ def findings(log: File, folder: Path, wire: Wire, disk: Disk) -> Findings:
             # A folder of an older version gets its mark at its next start.
             if chain is not None and chain.version == VERSION and (not len(layout) or layout.sums != stored_sums):
                 reason, is_loss = f"{MARK_NAME} is missing", len(layout) < len(stored_sums)
-        whole = good_part(log, wire, layout.sums)
-        good, end = len(whole), whole.end
-        if good < len(layout):
-            reason = f"damaged at byte {end}, after block {good}"
+        good = good_part(log, wire, layout.sums)
+        if len(good) < len(layout):
+            reason = f"damaged at byte {good.end}, after block {good.last}"
             is_loss = True
-        elif end < size:
-            mended.append(f"{size - end} bytes at the end are not whole, and are cut off at the next start")
+        elif good.end < size:
+            mended.append(f"{size - good.end} bytes at the end are not whole, and are cut off at the next start")
         if read_whole(disk, folder / INDEX_NAME) != packed_entries(layout.starts):
             mended.append(f"{INDEX_NAME} doesn't agree with the log, and is rebuilt at the next start")
     except Damaged as error:
-        reason, good, end, is_loss = error.reason, error.good, error.end, True
-        whole = good_part(log, wire, None)
+        reason, good, is_loss = error.reason, error.good, True
     if disk.exists(folder / SWITCH_NAME):
         mended.append("a switch to another branch was interrupted, and is finished or dropped at the next start")
-    head_id = block_id(log, wire, whole, good).hex() if 0 < good <= len(whole) else ""
-    known = None if mark is None else mark.number
-    return Findings(good, end, size, head_id, known, reason, is_loss, mended)
+    head_id = block_id(log, wire, good, good.last).hex() if len(good) else ""
+    known = None if mark is None else mark.number - good.base
+    return Findings(good, size, head_id, known, reason, is_loss, mended)

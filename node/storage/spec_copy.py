@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from node.storage.disk import Disk, read_whole, written_whole
@@ -36,6 +37,10 @@ AMOUNTS = ("coin", "sbd", "vesting")
 KEYS = (*ROLES, "witness_key")
 # Exceptions that reading a malformed copy can raise.
 PARSE_ERRORS = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, msgspec.MsgspecError)
+
+
+class _BasedCopy(Struct):
+    base: Base = Base()
 
 
 def decisive(spec: ChainSpec) -> bytes:
@@ -82,6 +87,23 @@ def difference(copy: bytes, genesis: str, spec: ChainSpec) -> str:
     except PARSE_ERRORS:
         # The digest doesn't prove that the copy is well-formed, because the author of a foreign folder created both.
         return ""
+
+
+def base_text(copy: bytes, genesis: str) -> str:
+    """Return the start of the chain of a copy as text. Return "" if the copy is malformed or doesn't match `genesis`, the digest in the
+    mark.
+    """
+    if digest_of(copy) != genesis:
+        return ""
+    try:
+        return describe_base(msgspec.json.decode(copy, type=_BasedCopy).base)
+    except PARSE_ERRORS:
+        return ""
+
+
+def describe_base(base: Base) -> str:
+    """Return the start of a chain as text."""
+    return f"after block {base.number} with the fork file {shortened(base.digest)[:16]}" if base.number else "at genesis"
 
 
 def compared(copy: bytes, ours: bytes) -> str:

@@ -18,8 +18,8 @@ from node.storage.sync_marks import PLACE_SIZE, decode_sealed, encode_sealed
 class SwitchRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The steps of a switch: truncate after block `number`, at byte `end`, then write `size` bytes with the CRC-32 `check`.
 
-    `sums` is the digest of the checksums of blocks 1 to `number`. `serial` is the serial of the sync mark before the switch: a mark with a
-    greater serial was written after the switch.
+    `sums` is the digest of the checksums of the blocks up to `number`. `serial` is the serial of the sync mark before the switch: a mark
+    with a greater serial was written after the switch.
     """
 
     serial: int

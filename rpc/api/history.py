@@ -84,7 +84,8 @@ def get_transaction(state: State, chain: Chain, show: RecordEncoder, /, id_: Has
         raise Refused("Unknown Transaction ${t}", condition="false", t=id_.hex())
     number, index = place
     block = chain.block_by_number(number)
-    assert block is not None, f"block {number} has a transaction and isn't there"
+    if block is None:  # before the chain's base
+        raise Refused("Unknown Transaction ${t}", condition="false", t=id_.hex())
     return show(StoredTransactionRecord, TransactionView(block.transactions[index], number, index))
 
 

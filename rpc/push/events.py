@@ -54,7 +54,8 @@ class StreamHeader(Struct, frozen=True, kw_only=True):
     """The first line of a stream. It identifies the sender's chain and contains its current position.
 
     `genesis` is a fingerprint of the genesis block's contents. `edits` is a fingerprint of the state edits before the first block of the
-    stream ("" if there are none). The sender doesn't know the state edits of the blocks up to number `unknown_until`.
+    stream ("" if there are none). The sender doesn't know the state edits of the blocks up to number `unknown_until`. The chain begins
+    after block `base` (0: at genesis).
     """
 
     name: Word = ""
@@ -67,6 +68,7 @@ class StreamHeader(Struct, frozen=True, kw_only=True):
     irreversible: Number = 0
     edits: Word = ""
     unknown_until: Number = 0
+    base: Number = 0
 
 
 class StreamEnd(Struct, frozen=True):

@@ -24,6 +24,7 @@ def stream_header(chain: Chain, first: int) -> StreamHeader:
         irreversible=chain.irreversible,
         edits=edits_fingerprint(chain, first - 1),
         unknown_until=started if is_unknown else 0,
+        base=chain.base,
     )
 
 
@@ -36,9 +37,9 @@ def edits_fingerprint(chain: Chain, last: int) -> str:
 
 
 def genesis_fingerprint(spec: ChainSpec) -> str:
-    """Return a fingerprint of the genesis state. It distinguishes chains that have the same id."""
+    """Return a fingerprint of the genesis state, or of the state after the chain's base. It distinguishes chains that have the same id."""
     text = ", ".join(f"{name}={value!r}" for name, value in spec.genesis.decisive_fields().items())
-    return sha256(f"Genesis({text})".encode()).hexdigest()[:32]
+    return sha256(f"Genesis({text}){spec.base.digest}".encode()).hexdigest()[:32]
 
 
 def _is_before(chain: Chain, block_id: bytes, last: int) -> bool:

@@ -127,9 +127,11 @@ class Hub:
 
     @contextmanager
     def stream(self, first: int, *, irreversible: bool, packed: bool = False) -> Iterator[BlockStream]:
-        """Context manager that opens a stream of the blocks from number `first` on, and closes it on exit."""
+        """Context manager that opens a stream of the blocks from number `first` on, and closes it on exit. Blocks up to the base of the
+        chain are skipped.
+        """
         last, line = (lambda: self._chain.irreversible) if irreversible else self._last, self._packed_line if packed else self._line
-        stream = BlockStream(first, last, line, has_before=packed)
+        stream = BlockStream(max(first, self._chain.base + 1), last, line, has_before=packed)
         before = self._counts()
         self._streams.add(stream)
         if packed:

@@ -51,7 +51,7 @@ class TransactionStatus:
 
     def earliest(self, state: State) -> int:
         """Return the number of the oldest block whose transactions are all in the index."""
-        return max(1, state.props.head_block_number - self.depth + 1)
+        return max(state.spec.base.number + 1, state.props.head_block_number - self.depth + 1)
 
     def begin(self, state: State, block: SignedBlock) -> None:
         """Mark that a block is being applied. When it has been applied, `place` adds its transactions. Undoing a refused block clears the
@@ -122,7 +122,7 @@ def find_transaction(state: State, trx_id: bytes, expiration: int | None, time_o
         return Status.UNKNOWN, None
     if expiration < time_of_block(earliest) + COIN_MAX_TIME_UNTIL_EXPIRATION:
         return Status.TOO_OLD, None
-    if irreversible > 0 and expiration <= time_of_block(irreversible):
+    if irreversible > 0 and irreversible >= state.spec.base.number and expiration <= time_of_block(irreversible):
         return Status.EXPIRED_IRREVERSIBLE, None
     return Status.EXPIRED_REVERSIBLE if expiration < state.head_time else Status.UNKNOWN, None
 

@@ -14,16 +14,17 @@ from msgspec import Struct
 from node.history.apply import TRUST_OWN
 from node.history.resume import resume
 from node.runtime.errors import NodeError
+from node.snapshots.base import new_chain, read_base
 from node.snapshots.folder import FOLDER_NAME as SNAPSHOTS
 from node.snapshots.folder import folder_of, save
-from node.storage.datafolder import DataFolder
+from node.storage.datafolder import DataFolder, fork_in
 from node.storage.spec_copy import SPEC_NAME
 from state.chain.digest import state_digest
 from state.protocol.errors import ChainError
-from state.protocol.transaction import SignedBlock
-from tests.attack.power import FOLDER, at_block_1, tree
+from state.protocol.transaction import SignedBlock, Wire
+from tests.attack.power import FOLDER, FORK, at_first_block, new_disk, start_of, tree
 from tests.helpers.log_capture import capture_logs
-from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
+from tests.helpers.nodes import DEV, make_block, transfer
 from tests.helpers.simulated_disk import SimulatedDisk
 
 Files = dict[str, bytes]
@@ -41,49 +42,52 @@ class Folder(Struct, frozen=True):
     digest: str
     is_killed: bool = False
     has_snapshot: bool = False
+    is_based: bool = False
 
 
 @cache
-def folders() -> tuple[Folder, ...]:
+def folders(is_based: bool) -> tuple[Folder, ...]:
     """Return data folders for each of two branches: one closed cleanly, one whose node was killed after a sync, and one with a snapshot."""
     found = []
     for is_killed in (False, True):
-        for branch in tree().branches[:2]:
-            disk = SimulatedDisk(7)
-            fill(disk, branch, is_killed=is_killed)
-            found.append(Folder(disk, files_of(disk), branch[-1].id, tree().digests[branch[-1].id], is_killed=is_killed))
-    return (*found, *with_snapshots())
+        for branch in tree(is_based).branches[:2]:
+            disk = new_disk(7, is_based)
+            fill(disk, branch, is_killed=is_killed, is_based=is_based)
+            digest = tree(is_based).digests[branch[-1].id]
+            found.append(Folder(disk, files_of(disk), branch[-1].id, digest, is_killed=is_killed, is_based=is_based))
+    return (*found, *with_snapshots(is_based))
 
 
-def with_snapshots() -> Iterator[Folder]:
+def with_snapshots(is_based: bool) -> Iterator[Folder]:
     """Yield two folders on different branches that fork before the blocks of their snapshots."""
     for missed in (0, 2):
-        chain = dev_chain()
-        while (number := chain.state.props.head_block_number) < SNAPSHOT_HEIGHT:
+        chain = start_of(is_based)
+        while (number := chain.state.props.head_block_number - chain.base) < SNAPSHOT_HEIGHT:
             chain.push_transaction(transfer(chain, f"{number}"))
             make_block(chain, missed if number == PARTING - missed * 10 else 0)
-        blocks = [block for number in range(1, SNAPSHOT_HEIGHT + 1) if (block := chain.block_by_number(number)) is not None]
+        numbers = range(chain.base + 1, chain.base + SNAPSHOT_HEIGHT + 1)
+        blocks = [block for number in numbers if (block := chain.block_by_number(number)) is not None]
         head, digest = chain.state.props.head_block_id, state_digest(chain.state)
-        disk = SimulatedDisk(7)
-        fill(disk, blocks)
+        disk = new_disk(7, is_based)
+        fill(disk, blocks, is_based=is_based)
         save(chain, FOLDER / SNAPSHOTS, disk)
-        yield Folder(disk, files_of(disk), head, digest, has_snapshot=True)
+        yield Folder(disk, files_of(disk), head, digest, has_snapshot=True, is_based=is_based)
 
 
-def fill(disk: SimulatedDisk, blocks: Sequence[SignedBlock], *, is_killed: bool = False) -> None:
+def fill(disk: SimulatedDisk, blocks: Sequence[SignedBlock], *, is_killed: bool = False, is_based: bool = False) -> None:
     """Write blocks into a folder, and close it unless the node is killed."""
-    disk.make_folder(FOLDER.parent)
-    folder = DataFolder(FOLDER, DEV, tree().wire, disk)
+    known = tree(is_based)
+    folder = DataFolder(FOLDER, known.spec, known.wire, disk, fork=FORK)
     for block in blocks:
         folder.log.append(block)
-        if block.number == SYNCED:
+        if len(folder.log) == SYNCED:
             folder.log.sync()
     if not is_killed:
         folder.close()
 
 
 def files_of(disk: SimulatedDisk) -> Files:
-    return {str(path.relative_to(FOLDER)): bytes(node.data) for path, node in disk.nodes.items()}
+    return {str(path.relative_to(FOLDER)): bytes(node.data) for path, node in disk.nodes.items() if path != FORK}
 
 
 def flip(data: bytes, dice: random.Random) -> bytes:
@@ -159,7 +163,7 @@ def damaged(files: Files, other: Files, dice: random.Random, count: int) -> tupl
     return found, done
 
 
-def start(files: Files, boot_of: SimulatedDisk, *, is_plain: bool) -> tuple[bytes, str, bool]:
+def start(files: Files, boot_of: SimulatedDisk, *, is_plain: bool, is_based: bool) -> tuple[bytes, str, bool]:
     """Start from the files as the node does. Return the head's id, the state digest, and whether the start used a snapshot.
 
     If `is_plain`, the files contain blocks of `tree()`. All of these descend from the same block 1, so the chain starts at that block
@@ -173,12 +177,16 @@ def start(files: Files, boot_of: SimulatedDisk, *, is_plain: bool) -> tuple[byte
         file.write(data, 0)
         file.sync()
     disk.sync_folder(FOLDER)
-    folder = DataFolder(FOLDER, DEV, tree().wire, disk)
-    chain = at_block_1() if is_plain and len(folder.log) else dev_chain()
+    fork = fork_in(FOLDER, disk)
+    spec = DEV if fork is None else read_base(fork, disk)
+    chain = None if fork is None else new_chain(spec, fork, (), disk)
+    folder = DataFolder(FOLDER, spec, Wire(spec), disk, fork=fork)
+    if chain is None:
+        chain = at_first_block(is_based) if is_plain and len(folder.log) else start_of(is_based)
     loaded = resume(chain, folder_of(FOLDER), disk, folder.log.packed) if folder.is_verified else None
     if loaded is not None:
         loaded.finish()
-    blocks = folder.log.blocks(1 if loaded is None else loaded.head.number + 1)
+    blocks = folder.log.blocks(0 if loaded is None else loaded.head.number + 1)
     for block in blocks:
         if block.number <= chain.state.props.head_block_number:
             assert block.id == chain.state.props.head_block_id
@@ -193,17 +201,17 @@ def start(files: Files, boot_of: SimulatedDisk, *, is_plain: bool) -> tuple[byte
     return chain.state.props.head_block_id, state_digest(chain.state), loaded is not None
 
 
-def attack(seed: int) -> str:
+def attack(seed: int, is_based: bool) -> str:
     """Damage a data folder, start a node from it, and return the outcome."""
     dice = random.Random(seed)
-    place = dice.randrange(len(folders()))
-    folder, other = folders()[place], folders()[place ^ 1]
+    place = dice.randrange(len(folders(is_based)))
+    folder, other = folders(is_based)[place], folders(is_based)[place ^ 1]
     # After a kill, only the log and its checksums confirm the blocks since the last sync. Damage to both could go undetected, so damage
     # only one of them.
     count = 1 if folder.is_killed else dice.choice((1, 1, 1, 2))
     found, done = damaged(folder.files, other.files, dice, count)
     try:
-        head_id, digest, is_from_snapshot = start(found, folder.disk, is_plain=not folder.has_snapshot)
+        head_id, digest, is_from_snapshot = start(found, folder.disk, is_plain=not folder.has_snapshot, is_based=folder.is_based)
     except NodeError as error:
         text = str(error)
         assert str(FOLDER) in text, f"{done}: {text}"
@@ -216,13 +224,16 @@ def attack(seed: int) -> str:
     return "started as it was"
 
 
-def run(count: int, seed: int) -> dict[str, int]:
-    """Damage `count` folders with consecutive seeds. Return the number of each outcome. Raises AssertionError with the failing seed."""
+def run(count: int, seed: int, *, is_based: bool = False) -> dict[str, int]:
+    """Damage `count` folders with consecutive seeds, of a chain from genesis or from a base. Return the number of each outcome.
+
+    Raises AssertionError with the failing seed.
+    """
     counts: Counter[str] = Counter()
     for each in range(seed, seed + count):
         try:
             with capture_logs():
-                counts[attack(each)] += 1
+                counts[attack(each, is_based)] += 1
         except Exception as error:  # any error must name the seed
             raise AssertionError(f"python -m tests.attack damage --count 1 --seed {each}: {error!r}") from error
     return dict(counts)

@@ -7,6 +7,7 @@ and its result. `run(1, seed)` repeats a failed run.
 
 import errno
 import random
+import tempfile
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -20,11 +21,13 @@ from node.storage.datafolder import DataFolder
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.head_change import HeadChange
-from state.protocol.transaction import ZERO_ID, SignedBlock, Wire
-from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import SignedBlock, Wire
+from tests.helpers.based import base_file, based_chain
+from tests.helpers.nodes import dev_chain, make_block, transfer
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 
-FOLDER = Path("/data")
+FOLDER, FORK = Path("/data"), Path("/fork")
 HEIGHT = 15  # dev blocks become irreversible from block 21 on; before that, branches can fork anywhere
 BRANCHES = ((0, 0, HEIGHT), (5, 1, HEIGHT), (9, 2, HEIGHT), (12, 3, HEIGHT))  # fork height, missed slots there, final height
 LIVES_MAX = 4
@@ -33,48 +36,84 @@ MOVES_MAX = 30
 
 
 class Tree(Struct, frozen=True):
-    """Branches of one chain, all starting at block 1. `digests` has the state digest after each block, keyed by block id."""
+    """Branches of one chain, all starting with the same first block, at genesis or after the base. `digests` has the state digest after
+    each block, keyed by block id.
+    """
 
     branches: tuple[tuple[SignedBlock, ...], ...]
     digests: dict[bytes, str]
     wire: Wire
 
+    @property
+    def spec(self) -> ChainSpec:
+        """The spec of the chain."""
+        return self.wire.spec
+
+    @property
+    def first(self) -> SignedBlock:
+        """The common first block."""
+        return self.branches[0][0]
+
 
 @cache
-def block_1() -> Chain:
+def fork_file() -> Path:
+    """Return a fork file of a chain whose blocks are all reversible."""
+    return base_file(Path(tempfile.mkdtemp(prefix="coind-attack-")), 5)
+
+
+def new_disk(seed: int, is_based: bool) -> SimulatedDisk:
+    """Return a disk, with the fork file if `is_based`."""
+    disk = SimulatedDisk(seed)
+    disk.make_folder(FOLDER.parent)
+    if not is_based:
+        return disk
+    file = disk.open(FORK, create=True)
+    file.write(fork_file().read_bytes(), 0)
+    file.sync()
+    disk.sync_folder(FORK.parent)
+    return disk
+
+
+def start_of(is_based: bool) -> Chain:
+    """Return a new chain at genesis or after the base."""
+    return based_chain(fork_file()) if is_based else dev_chain()
+
+
+@cache
+def first_block(is_based: bool) -> Chain:
     """Return a chain at the common first block of all branches."""
-    chain = dev_chain()
-    chain.push_block(tree().branches[0][0])
+    chain = start_of(is_based)
+    chain.push_block(tree(is_based).first)
     return chain
 
 
-def at_block_1() -> Chain:
+def at_first_block(is_based: bool) -> Chain:
     """Return the shared chain, rewound to its first block. Creating a new chain would take most of the run time."""
-    chain = block_1()
+    chain = first_block(is_based)
     chain.on_head_change.clear()
-    while chain.state.props.head_block_number > 1:
+    while chain.state.props.head_block_number > chain.base + 1:
         chain.pop_block()
     chain.clear_pending()
     return chain
 
 
 @cache
-def tree() -> Tree:
+def tree(is_based: bool = False) -> Tree:
     """Return the blocks for all runs, with and without transactions."""
     digests: dict[bytes, str] = {}
     branches: list[tuple[SignedBlock, ...]] = []
     for parting, missed, height in BRANCHES:
-        chain = dev_chain()
-        digests[ZERO_ID] = state_digest(chain.state)
+        chain = start_of(is_based)
+        digests[chain.state.props.head_block_id] = state_digest(chain.state)
         for block in branches[0][:parting] if branches else ():
             chain.push_block(block)
-        while (number := chain.state.props.head_block_number) < height:
+        while (number := chain.state.props.head_block_number - chain.base) < height:
             if number % 4 == 1:
                 for i in range(number // 4 + 1):
                     chain.push_transaction(transfer(chain, f"{number} {i} {missed} " + "x" * 40 * i))
             block = make_block(chain, missed if number == parting else 0)
             digests[block.id] = state_digest(chain.state)
-        found = [chain.block_by_number(number) for number in range(1, height + 1)]
+        found = [chain.block_by_number(chain.base + number) for number in range(1, height + 1)]
         branches.append(tuple(block for block in found if block is not None))
     return Tree(tuple(branches), digests, chain.state.wire)
 
@@ -82,11 +121,12 @@ def tree() -> Tree:
 class Node:
     """One run of a node, from its start to its end: a chain and the data folder that it was loaded from."""
 
-    def __init__(self, disk: SimulatedDisk) -> None:
-        self.folder = DataFolder(FOLDER, DEV, tree().wire, disk)
-        self.chain = at_block_1() if len(self.folder.log) else dev_chain()
-        blocks = self.folder.log.blocks(2)
-        self.known = {tree().branches[0][0].id} if len(self.folder.log) else set()
+    def __init__(self, disk: SimulatedDisk, is_based: bool) -> None:
+        known = tree(is_based)
+        self.folder = DataFolder(FOLDER, known.spec, known.wire, disk, fork=FORK)
+        self.chain = at_first_block(is_based) if len(self.folder.log) else start_of(is_based)
+        blocks = self.folder.log.blocks(self.chain.base + 2)
+        self.known = {known.first.id} if len(self.folder.log) else set()
         for block in blocks:
             self.push(block)
         blocks.close()
@@ -108,13 +148,13 @@ class Story:
     loss, oldest first.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, is_based: bool) -> None:
         self.dice = random.Random(seed)
-        self.disk = SimulatedDisk(seed)
-        self.disk.make_folder(FOLDER.parent)
+        self.disk = new_disk(seed, is_based)
+        self.is_based, self.tree = is_based, tree(is_based)
         self.counts: Counter[str] = Counter()
-        self.after_kill = [ZERO_ID]
-        self.after_power = [ZERO_ID]
+        self.after_kill = [self.tree.spec.base.block_id]
+        self.after_power = [self.tree.spec.base.block_id]
         self.policy = self.dice.choice(("block", "seconds", "never"))
 
     def run(self) -> None:
@@ -137,9 +177,9 @@ class Story:
 
     def start(self) -> Node:
         """Start a node, and check that its head is one of those allowed after the end of the previous run."""
-        node = Node(self.disk)
+        node = Node(self.disk, self.is_based)
         assert node.head in self.after_kill, f"block {node.chain.state.props.head_block_number} is not an allowed head"
-        assert state_digest(node.chain.state) == tree().digests[node.head]
+        assert state_digest(node.chain.state) == self.tree.digests[node.head]
         self.counts["starts"] += 1
         self.after_kill, self.after_power = [node.head], [node.head]
 
@@ -171,10 +211,10 @@ class Story:
 
     def live(self, node: Node) -> None:
         """Push blocks of different branches, with occasional syncs and graceful shutdowns, until the disk fails."""
-        branch = self.dice.choice(tree().branches)
+        branch = self.dice.choice(self.tree.branches)
         for _ in range(MOVES_MAX):
             if self.dice.random() < 0.15:
-                branch = self.dice.choice(tree().branches)
+                branch = self.dice.choice(self.tree.branches)
             self.push(node, branch)
             if node.processor.failure:
                 return
@@ -206,17 +246,20 @@ class Story:
         to end.
         """
         fresh = next((block for block in branch if block.id not in node.known), None)
-        if may_switch and node.chain.state.props.head_block_number > 1 and self.dice.random() < 0.05:
+        if may_switch and node.chain.state.props.head_block_number > node.chain.base + 1 and self.dice.random() < 0.05:
             node.chain.pop_block()
         elif fresh is not None and (may_switch or fresh.previous == node.head):
             node.push(fresh)
 
 
-def run(count: int, seed: int) -> dict[str, int]:
-    """Run `count` stories with consecutive seeds. Return the number of each event. Raises AssertionError with the failing seed."""
+def run(count: int, seed: int, *, is_based: bool = False) -> dict[str, int]:
+    """Run `count` stories with consecutive seeds, of a chain from genesis or from a base.
+
+    Return the number of each event. Raises AssertionError with the failing seed.
+    """
     counts: Counter[str] = Counter()
     for each in range(seed, seed + count):
-        story = Story(each)
+        story = Story(each, is_based)
         try:
             story.run()
         except Exception as error:  # any error must name the seed

@@ -53,12 +53,10 @@ def transaction_rows(ids: list[str], transactions: list[dict[str, Any]]) -> Iter
 
 
 def ask_blocks(remote: Remote, count: int) -> Any:
-    """Return the newest blocks, newest first."""
+    """Return the newest blocks, newest first. A chain that doesn't begin at genesis has no early blocks."""
     head = remote.head()["head_block_number"]
-    found = [
-        remote.call("condenser_api.get_block", [number]) | {"block_num": number} for number in range(max(1, head - count + 1), head + 1)
-    ]
-    return found[::-1]
+    found = {number: remote.call("condenser_api.get_block", [number]) for number in range(head, max(0, head - count), -1)}
+    return [block | {"block_num": number} for number, block in found.items() if block is not None]
 
 
 def write_blocks(remote: Remote, blocks: Any) -> None:

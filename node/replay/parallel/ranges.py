@@ -18,13 +18,14 @@ from node.history.chain_detection import fitted, stored_variant
 from node.history.sources import STANDARD_INPUT, OlderBlocks, open_source
 from node.runtime.errors import FileError, NodeError
 from node.runtime.progress import Progress
+from node.snapshots.base import new_chain, read_base
 from node.snapshots.file import Snapshot
 from node.snapshots.folder import load, paths
 from node.specs.builder import load_spec
+from node.storage.datafolder import fork_in
 from node.storage.disk import SystemDisk
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
-from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED, Skip
 
 Report = Callable[[int], object]
@@ -94,7 +95,7 @@ def boundary_of(path: Path) -> RangeBoundary:
 def verify_range(part: Range, report: Report) -> RangeResult:
     """Replay the blocks of a range and compare the resulting state. A failure is returned in the result."""
     source = Path(part.source)
-    chain = Chain(new_state(fitted(stored_variant(load_spec(part.chain), source), source)))
+    chain = chain_of(part.chain, source)
     begun = time.monotonic()
     try:
         if part.begin is not None and (wrong := begin_at(chain, part, part.begin)):
@@ -117,6 +118,13 @@ def verify_range(part: Range, report: Report) -> RangeResult:
     )
 
 
+def chain_of(name: str, source: Path) -> Chain:
+    """Return a chain at its start: the chain with this spec, adapted to the blocks, or that of the fork file in their folder."""
+    if (fork := fork_in(source)) is not None:
+        return new_chain(read_base(fork), fork)
+    return new_chain(fitted(stored_variant(load_spec(name), source), source))
+
+
 def begin_at(chain: Chain, part: Range, boundary: RangeBoundary) -> str:
     """Load the snapshot at the start of a range. Return "" if its digest is right, else a description of the error. Raises NodeError."""
     load(chain, Path(boundary.path), SystemDisk(), OlderBlocks(Path(part.source), chain.state.wire).find).finish()
@@ -134,7 +142,9 @@ async def apply_blocks(chain: Chain, part: Range, report: Report) -> Progress:
         ) from None
     progress = Progress(blocks.size, blocks.last, report=report)
     skip = TRUSTED & ~Skip.MERKLE_CHECK if part.is_trusted else Skip.NOTHING
-    await replay(ChainCursor(chain, blocks, skip_flags=skip, signed=(1,)), progress, until=None if part.end is None else part.end.number)
+    await replay(
+        ChainCursor(chain, blocks, skip_flags=skip, signed=(chain.base + 1,)), progress, until=None if part.end is None else part.end.number
+    )
     report(chain.state.props.head_block_number)
     return progress
 

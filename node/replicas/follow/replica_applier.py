@@ -56,7 +56,7 @@ class ForkTooDeep(NodeError):
 class ReplicaApplier:
     """Keeps a chain in sync with another node's chain.
 
-    `reset` resets the chain to its genesis. Replicas of test chains need it, since such a chain can revert irreversible blocks. Without
+    `reset` resets the chain to its start. Replicas of test chains need it, since such a chain can revert irreversible blocks. Without
     `reset` such a revert raises ForkTooDeep. `is_trusting` skips checks of signatures and other properties of blocks. A refused block
     raises BlockRefused and leaves the chain unchanged. With `keeps_pending`, pending transactions are kept, and those of undone blocks
     become pending again. `workers` processes recover keys in advance while the replica is far behind; `close` ends them.
@@ -200,7 +200,7 @@ class ReplicaApplier:
             yield from self._rebuild(number)
 
     def _rebuild(self, number: int) -> Iterator[None]:
-        """Reset the chain to its genesis, and apply its own blocks up to `number` again, without checks because they were checked
+        """Reset the chain to its start, and apply its own blocks up to `number` again, without checks because they were checked
         before.
         """
         chain = self.chain
@@ -208,9 +208,10 @@ class ReplicaApplier:
             raise ForkTooDeep(number, chain.irreversible)
         now, edits = chain.branch(), chain.sidecars.edits.copy()
         # A chain that started from a snapshot without its blocks has to fetch them all from the source.
-        has_blocks = not chain.started_at or chain.block_by_number(1) is not None
+        first = chain.base + 1
+        has_blocks = chain.started_at < first or chain.block_by_number(first) is not None
         self._reset()
-        for height in range(1, number + 1 if has_blocks else 1):
+        for height in range(first, number + 1 if has_blocks else first):
             block = now.block(height, chain.state.wire)
             self._extend(block, edits.get(block.id, ()), chain.sidecars.accepted_of(block.id), TRUST_OWN)
             if height % BATCH_BLOCKS_MAX == 0:

@@ -151,7 +151,7 @@ class ReplicaTask:
 
     def _place(self) -> SyncPosition:
         applier = self._applier
-        first = max(1, applier.next - 1)
+        first = max(applier.chain.base + 1, applier.next - 1)
         return SyncPosition(applier.next - 1, first, edits_fingerprint(applier.chain, first - 1))
 
     async def _apply(self, batch: list[Event | Heartbeat]) -> None:
@@ -185,8 +185,9 @@ class ReplicaTask:
         await self._processor.gate.wait_open()
         try:
             if isinstance(error, SourceBehind) and error.is_all:
-                common = 0
+                common = applier.chain.base
             else:
+                await self._require_base()
                 theirs = await self._source.head()
                 common = await self._last_common(min(theirs, applier.next - 1))
                 if common == theirs and not applier.chain.state.spec.is_test:
@@ -198,11 +199,20 @@ class ReplicaTask:
             return str(found)
         return ""
 
+    async def _require_base(self) -> None:
+        """Raise NodeError if the followed node has another block in place of the one with which this chain begins. A node whose chain
+        begins with the same block doesn't have this block.
+        """
+        base = self._applier.chain.state.spec.base
+        if base.number and await self._source.id_of(base.number) not in (None, base.block_id):
+            why = "this node's chain begins after a block that the followed node has left. Fork it again"
+            raise NodeError(f"{why} (block {base.number}, {base.block_id.hex()})")
+
     async def _last_common(self, last: int) -> int:
         """Return the number of the last block that both chains have, at most `last`. A bisection finds it, since two blocks with the same
         id have the same predecessors.
         """
-        same, differs, step = 0, last + 1, 1
+        same, differs, step = self._applier.chain.base, last + 1, 1
         # Forks are usually near the head, so the search begins there.
         while differs - same > 1:
             middle = max((same + differs) // 2, last + 1 - step)

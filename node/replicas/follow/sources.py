@@ -184,6 +184,13 @@ def require_same_chain(url: str, spec: ChainSpec, header: StreamHeader) -> None:
     """Raise WrongChain if the other chain has another id or genesis."""
     if header.chain_id != spec.chain_id.hex():
         raise another_chain(url, f"the chain {header.name}", header.chain_id, spec)
+    if header.genesis != genesis_fingerprint(spec) and (header.base or spec.base.number):
+        theirs_text, own_text = (f"after block {number}" if number else "at genesis" for number in (header.base, spec.base.number))
+        what = "with another fork file" if theirs_text == own_text else own_text
+        raise WrongChain(
+            f"{url} has the chain {header.name} that begins {theirs_text}, and this node's {spec.name} begins {what}."
+            " Start both with the same fork file."
+        )
     if header.genesis != genesis_fingerprint(spec):
         theirs, own = (header.witnesses, header.accounts), (len(spec.genesis.witness_names), len(spec.genesis.accounts))
         # A broker doesn't report the numbers.

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 import msgspec
+from msgspec.structs import replace
 
 from node.replicas.follow.stream_lines import read_packed
 from node.replicas.relay.connection import run_connected
@@ -45,8 +46,9 @@ class Reader:
     async def _answer(self, connection: Any, what: str, number: int) -> None:
         self._js = connection.jetstream(timeout=ANSWER_SECONDS_MAX)
         info = await self._js.stream_info(self._names.blocks_stream)
-        state = info.state
-        self._height = (await self._read(state.last_seq)).height if state.messages else 0
+        state, description = info.state, msgspec.json.decode(info.config.description or "{}", type=dict[str, Any])
+        about = msgspec.convert({**description, "head": 0}, StreamHeader)
+        self._height = (await self._read(state.last_seq)).height if state.messages else about.base
         if what == "head":
             self.write(encode_line(Heartbeat(self._height)))
             return
@@ -56,15 +58,14 @@ class Reader:
         if what == "id":
             self.write(msgspec.json.encode({"id": "" if found is None else (await self._read(found)).id}))
             return
-        about = msgspec.json.decode(info.config.description or "{}", type=dict[str, Any])
-        self.write(encode_line(msgspec.convert({**about, "head": self._height}, StreamHeader)))
+        self.write(encode_line(replace(about, head=self._height)))
         await connection.subscribe(self._names.head, cb=self._forward_heartbeat)
         if found is None and first <= state.last_seq:
             height = (await self._read(first)).height
             if height > number:
                 how = "Start with a copy of another replica's --data, or with a snapshot."
                 raise NodeError(f"{self._url} only has blocks from {height} on, but block {number} is needed. {how}")
-            found = first if height == number - 1 or number == 1 else None
+            found = first if height == number - 1 or number == about.base + 1 else None
             if found is None:
                 raise NodeError(f"{self._url} doesn't have block {number} yet, only those up to {self._height}")
         await self._follow(first if found is None else await first_part(found, first, self._read))

@@ -67,7 +67,7 @@ class Relay:
         self._errors: Any = load_extra("nats.js.errors", "nats", what="coind relay")
         self._connection: Any = None
         self._js: Any = None
-        self._names = StreamNames("")
+        self._names, self._base = StreamNames(""), 0
         self._sequence, self._last = 0, Message(0)  # of the last message in the stream of blocks
         self._id = ""  # of the last block in the stream
         self._message_size = MESSAGE_SIZE_MAX
@@ -98,7 +98,7 @@ class Relay:
             raise NodeError(f"{self._broker} accepts messages of {connection.max_payload} bytes. Set its max_payload to {least} or more.")
         async with aclosing(stream_lines(self._url, HEADER_ONLY)) as lines:
             header = read_header(await anext(lines))
-        self._names = StreamNames(header.name)
+        self._names, self._base = StreamNames(header.name), header.base
         await self._open_streams(header)
         await self._find_end()
         await self._publish_head(header.head)
@@ -119,7 +119,8 @@ class Relay:
     async def _open_streams(self, header: StreamHeader) -> None:
         """Create the streams that are missing. Raises WrongChain for streams of another chain."""
         names, api = self._names, self._api
-        chain = msgspec.json.encode({"chain_id": header.chain_id, "genesis": header.genesis, "name": header.name}).decode()
+        about = {"chain_id": header.chain_id, "genesis": header.genesis, "name": header.name}
+        chain = msgspec.json.encode(about | ({"base": header.base} if header.base else {})).decode()
         wanted = [(names.blocks_stream, [names.blocks])]
         if self._has_operations:
             wanted.append((names.operations_stream, [names.operations, names.undone]))
@@ -146,7 +147,7 @@ class Relay:
         names = self._names
         state = (await self._js.stream_info(names.blocks_stream)).state
         # A stream that has dropped all its messages, for example for a block larger than itself, has no last message.
-        self._sequence, self._last, self._id = 0, Message(0), ""
+        self._sequence, self._last, self._id = 0, Message(self._base), ""
         if state.messages:
             self._sequence = state.last_seq
             self._last = await self._read(state.last_seq)
@@ -267,20 +268,20 @@ class Relay:
         if self._has_operations:
             await self._js.publish(self._names.undone, line)
         await self._write(line, f"undone-{first}-{self._height}.{self._sequence}")
-        if first == 1:
+        if first == self._base + 1:
             # Older messages are useless now, and would mislead a reader's search by block number.
             await self._js.purge_stream(self._names.blocks_stream, seq=self._sequence)
         await self._find_end()
 
     async def _is_theirs(self, number: int, block_id: str) -> bool:
-        """Whether the node has the block on its main branch. True for number 0, which stands for the state before the first block."""
-        return not number or await asyncio.to_thread(id_of, self._client, number) == block_id
+        """Whether the node has the block on its main branch. True for the chain's base (0 at genesis), the state before the first block."""
+        return number <= self._base or await asyncio.to_thread(id_of, self._client, number) == block_id
 
     async def _compare(self) -> None:
         """Undo the blocks that are not on the node's main branch, because the node switched, reverted or was reset while no relay ran."""
         state = (await self._js.stream_info(self._names.blocks_stream)).state
         branch = await branch_of(state.first_seq, state.last_seq, self._read, COMPARED_MAX)
-        step, index, common = 1, 0, 0
+        step, index, common = 1, 0, self._base
         while index < len(branch):
             number, block_id = branch[index]
             if await self._is_theirs(number, block_id):

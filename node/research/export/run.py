@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import aclosing, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import trio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from node.history.apply import ChainCursor, keep_last_block_only, paced
 from node.history.resume import resume
@@ -28,13 +28,12 @@ from node.research.export.range_writer import RangeWriter, clear, path_of
 from node.runtime.errors import FileError, NodeError, Status
 from node.runtime.shutdown import stopped_by_signals
 from node.runtime.suggestions import alternatives
+from node.snapshots.base import new_chain
 from node.snapshots.saver import SnapshotSaver
+from node.storage.datafolder import fork_in
 from node.storage.disk import Disk, SystemDisk
 from node.version import VERSION
-from state.chain.chain import Chain
-from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED, Skip
-from state.plugins.registry import enable
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.symbols import SYMBOL_NAMES
@@ -69,11 +68,13 @@ class Export:
     """One run of an export. Setting `stop` ends it gracefully, and the ranges that are complete by then remain."""
 
     def __init__(self, wanted: ExportOptions) -> None:
+        # The blocks up to the chain's base are missing.
+        wanted = replace(wanted, first=max(wanted.first, wanted.spec.base.number + 1))
         self.wanted = wanted
         self.stop = trio.Event()
         require_kinds(wanted.spec, wanted.only)
         plugins = plugins_for(wanted.spec, set(wanted.tables))
-        self.chain = Chain(new_state(wanted.spec, partial(enable, names=plugins)))
+        self.chain = new_chain(wanted.spec, fork_in(wanted.source), plugins, wanted.disk)
         state = self.chain.state
         schemas = ArrowSchemas(wanted.spec, is_flat=wanted.form == "csv")
         self.collector = ColumnBuffer(state, schemas, None if wanted.only is None else set(wanted.only))
@@ -239,9 +240,11 @@ class Export:
         """Export the blocks from `begin` on, with a chain whose head is block `started`. Return whether the export is complete."""
         wanted, collector, last = self.wanted, self.collector, self.wanted.last or sys.maxsize
         done = self.manifest.ranges[-1] if self.manifest.ranges else None
-        # Exported blocks were already checked. The signature of block 1 identifies the chain.
+        # Exported blocks were already checked. The signature of the first block identifies the chain.
         trusted = 0 if done is None else done.last
-        cursor = ChainCursor(self.chain, source, skip_flags=wanted.skip, signed=(1,), trusted=trusted, workers=wanted.workers)
+        cursor = ChainCursor(
+            self.chain, source, skip_flags=wanted.skip, signed=(self.chain.base + 1,), trusted=trusted, workers=wanted.workers
+        )
         first, number = begin, 0
         newest: SignedBlock | None = None  # of the uncommitted range
         async with aclosing(paced(cursor, stop=self.stop)) as blocks:
@@ -252,7 +255,7 @@ class Export:
                 if newest is not None and newest.number == self.end_of_range(newest.number):
                     await self._commit(writer, first, newest, saver)
                     first, newest = number, None
-                if self.needs_state or number == 1:
+                if self.needs_state or number == self.chain.base + 1:
                     if number == begin:
                         collector.watch()
                     cursor.apply(block)

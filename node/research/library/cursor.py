@@ -1,7 +1,6 @@
 """Cursor that applies the blocks of a source to a chain, starting at genesis or at a snapshot. Raises the library's errors."""
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
 
 import state.operations  # noqa: F401 - blocks can't be read before all operations are declared
@@ -9,14 +8,13 @@ from node.history.apply import TRUST_OWN, BlockRefused, ChainCursor, keep_last_b
 from node.history.resume import resume
 from node.history.sources import OlderBlocks, open_source
 from node.research.errors import BeyondEnd, DataError, RefusedBlock, as_data_errors
+from node.snapshots.base import new_chain
 from node.snapshots.folder import folder_of
 from node.specs.plugins import chosen_plugins
 from node.storage.blockfile import SYSTEM
+from node.storage.datafolder import fork_in
 from node.storage.edit_log import EDITS_NAME
-from state.chain.chain import Chain
-from state.chain.genesis import new_state
 from state.chain.skip import Skip
-from state.plugins.registry import enable
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock
 
@@ -34,7 +32,8 @@ class DataCursor:
         with as_data_errors():
             # The caller's plugins replace those of the spec.
             self.plugins = chosen_plugins(spec) if plugins is None else chosen_plugins(spec, plugins, set(spec.plugins) - set(plugins))
-        self.chain = chain = Chain(new_state(spec, partial(enable, names=self.plugins)))
+        with as_data_errors():
+            self.chain = chain = new_chain(spec, fork_in(path), self.plugins)
         require_unedited(path)
         self._older = OlderBlocks(path, chain.state.wire)
         with as_data_errors():
@@ -46,7 +45,7 @@ class DataCursor:
             chain.irreversible_blocks.attach_log(self._older.find, lambda: chain.state.props.head_block_number)
         elif not has_all:
             keep_last_block_only(chain)
-        self._cursor = ChainCursor(chain, source, skip_flags=Skip.NOTHING if is_checked else TRUST_OWN, signed=(1,))
+        self._cursor = ChainCursor(chain, source, skip_flags=Skip.NOTHING if is_checked else TRUST_OWN, signed=(chain.base + 1,))
 
     def blocks(self) -> Iterator[SignedBlock]:
         """Yield the blocks after the head. The caller must apply each block before reading the next. Raises UnreadableBlocks."""

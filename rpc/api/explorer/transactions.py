@@ -203,13 +203,14 @@ def reference(chain: Chain, trx: SignedTransaction, number: int | None) -> Refer
     """Return a transaction's reference block: the newest earlier block whose number ends in the 16 bits `ref_block_num`."""
     last = chain.state.props.head_block_number if number is None else number - 1
     found = last - (last - trx.ref_block_num) % SLOTS
-    block = chain.block_by_number(found) if found > 0 else None
+    block, base = chain.block_by_number(found) if found > 0 else None, chain.state.spec.base
+    block_id = base.block_id if found == base.number > 0 else None if block is None else block.id
     return {
         "ref_block_num": trx.ref_block_num,
         "ref_block_prefix": trx.ref_block_prefix,
-        "block_num": None if block is None else found,
-        "block_id": None if block is None else block.id.hex(),
-        "is_same": int.from_bytes(bytes(4) if block is None else block.id[4:8], "little") == trx.ref_block_prefix,
+        "block_num": None if block_id is None else found,
+        "block_id": None if block_id is None else block_id.hex(),
+        "is_same": int.from_bytes((block_id or bytes(8))[4:8], "little") == trx.ref_block_prefix,
     }
 
 

@@ -1,10 +1,13 @@
 """Some of the attacks on the files that `bin/test attack` runs: power losses, kills, failing disks and damaged files."""
 
+import pytest
+
 from tests.attack import damage, power
 
 
-def test_power_losses() -> None:
-    counts = power.run(60, 1000)
+@pytest.mark.parametrize("is_based", [False, True])
+def test_power_losses(is_based: bool) -> None:
+    counts = power.run(60, 1000, is_based=is_based)
     assert min(counts[name] for name in ("starts", "syncs", "switches", "kills", "losses of power", "failures")) > 0
 
 
@@ -13,8 +16,9 @@ def test_a_torn_end_that_ends_like_an_offset() -> None:
     assert power.run(1, 964395680)["kills"] == 1
 
 
-def test_damaged_files() -> None:
-    counts = damage.run(200, 1000)
+@pytest.mark.parametrize("is_based", [False, True])
+def test_damaged_files(is_based: bool) -> None:
+    counts = damage.run(200, 1000, is_based=is_based)
     assert min(counts.values()) > 5
     started = {f"started as it was{how}" for how in ("", ", from the snapshot", ", without the snapshot")}
     assert set(counts) == {"refused", *started}
