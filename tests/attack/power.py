@@ -7,7 +7,6 @@ and its result. `run(1, seed)` repeats a failed run.
 
 import errno
 import random
-import tempfile
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -23,7 +22,7 @@ from state.chain.digest import state_digest
 from state.chain.head_change import HeadChange
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock, Wire
-from tests.helpers.based import base_file, based_chain
+from tests.helpers.based import based_chain, fork_of_young_chain
 from tests.helpers.nodes import dev_chain, make_block, transfer
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 
@@ -55,12 +54,6 @@ class Tree(Struct, frozen=True):
         return self.branches[0][0]
 
 
-@cache
-def fork_file() -> Path:
-    """Return a fork file of a chain whose blocks are all reversible."""
-    return base_file(Path(tempfile.mkdtemp(prefix="coind-attack-")), 5)
-
-
 def new_disk(seed: int, is_based: bool) -> SimulatedDisk:
     """Return a disk, with the fork file if `is_based`."""
     disk = SimulatedDisk(seed)
@@ -68,7 +61,7 @@ def new_disk(seed: int, is_based: bool) -> SimulatedDisk:
     if not is_based:
         return disk
     file = disk.open(FORK, create=True)
-    file.write(fork_file().read_bytes(), 0)
+    file.write(fork_of_young_chain().read_bytes(), 0)
     file.sync()
     disk.sync_folder(FORK.parent)
     return disk
@@ -76,7 +69,7 @@ def new_disk(seed: int, is_based: bool) -> SimulatedDisk:
 
 def start_of(is_based: bool) -> Chain:
     """Return a new chain at genesis or after the base."""
-    return based_chain(fork_file()) if is_based else dev_chain()
+    return based_chain(fork_of_young_chain()) if is_based else dev_chain()
 
 
 @cache

@@ -1,23 +1,24 @@
 """A chain that begins after a block of another chain, for tests."""
 
+import tempfile
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
-
-from msgspec import structs
+from typing import Any
 
 from node.snapshots.base import new_chain, read_base, write_base
 from state.chain.chain import Chain
 from state.chain.state_edits import SetBalance
-from state.protocol.spec import ChainSpec
 from state.protocol.values.asset import COIN, Asset
-from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
+from tests.helpers.nodes import dev_chain, make_block, transfer
 
 BASE = 30  # the number of the block
 BASE_PLUGINS = ("account_by_key", "account_history", "rc", "transaction_status")
 
 
-def base_file(folder: Path, blocks: int = BASE) -> Path:
-    """Write a base file with the state of a chain after some blocks with transfers. The last 21 of them are reversible."""
-    chain = dev_chain(*BASE_PLUGINS)
+def base_file(folder: Path, blocks: int = BASE, plugins: Iterable[str] = BASE_PLUGINS) -> Path:
+    """Write a fork file with the state of a chain after some blocks with transfers. The last 21 of them are reversible."""
+    chain = dev_chain(*plugins)
     for number in range(blocks):
         chain.push_transaction(transfer(chain, str(number)))
         make_block(chain)
@@ -26,13 +27,19 @@ def base_file(folder: Path, blocks: int = BASE) -> Path:
     return path
 
 
-def based_spec(path: Path) -> ChainSpec:
-    """Return the spec of the chain that begins with a base file, with the accounts and keys of the chain dev."""
-    return structs.replace(DEV, base=read_base(path).base)
+@cache
+def fork_of_young_chain() -> Path:
+    """Return a fork file of a chain whose blocks are all reversible."""
+    return base_file(Path(tempfile.mkdtemp(prefix="coind-fork-")), 5)
+
+
+def based(path: Path) -> dict[str, Any]:
+    """Return the settings of a node whose chain begins with a fork file."""
+    return {"spec": read_base(path), "base": path}
 
 
 def based_chain(path: Path, *plugins: str) -> Chain:
-    """Return a chain that begins with a base file."""
+    """Return a chain that begins with a fork file."""
     return new_chain(read_base(path), path, plugins)
 
 

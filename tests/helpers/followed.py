@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import trio
@@ -23,10 +24,10 @@ NOW = 1_800_000_000_000
 Answer = Callable[[str, bytes], bytes]
 
 
-def new_site(spec: ChainSpec = DEV, *, is_producing: bool = False) -> NodeContext:
+def new_site(spec: ChainSpec = DEV, *, is_producing: bool = False, base: Path | None = None) -> NodeContext:
     """A node context without running tasks. Its clock doesn't move, so nothing is skipped for lack of time."""
-    mode = BlockMode("manual")
-    return NodeContext(Settings(spec=spec, plugins=(), is_producing=is_producing, blocks=mode, clock=lambda: NOW, stopwatch=lambda: 0.0))
+    fixed: dict[str, Any] = {"plugins": (), "blocks": BlockMode("manual"), "clock": lambda: NOW, "stopwatch": lambda: 0.0}
+    return NodeContext(Settings(spec=spec, base=base, is_producing=is_producing, **fixed))
 
 
 class Replica:

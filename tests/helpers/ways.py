@@ -167,7 +167,8 @@ class InProcessNode:
     async def run(self) -> None:
         """Run the node until it ends or `end` is called."""
         settings = self.context.settings
-        folder = None if settings.data is None else DataFolder(settings.data, settings.spec, self.chain.state.wire, settings.disk)
+        wire = self.chain.state.wire
+        folder = None if settings.data is None else DataFolder(settings.data, settings.spec, wire, settings.disk, fork=settings.base)
         try:
             with self._scope:
                 await serve_chain(self.context, folder)
@@ -202,9 +203,9 @@ async def node_here(port: int = 0, **options: Any) -> AsyncIterator[InProcessNod
         here.port = int(addresses[0].rpartition(":")[2])
         answers.set()
 
-    given: dict[str, Any] = {"plugins": (), "blocks": BlockMode("manual"), "is_producing": "follow" not in options, **options}
+    given: dict[str, Any] = {"spec": DEV, "plugins": (), "blocks": BlockMode("manual"), "is_producing": "follow" not in options, **options}
     where = Address("127.0.0.1", port)
-    here = InProcessNode(NodeContext(Settings(spec=DEV, http=where, is_http2=True, announcer=RecordingAnnouncer(tell=tell), **given)))
+    here = InProcessNode(NodeContext(Settings(http=where, is_http2=True, announcer=RecordingAnnouncer(tell=tell), **given)))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(here.run)
         with trio.fail_after(SECONDS_MAX):

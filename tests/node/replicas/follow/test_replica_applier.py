@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from state.chain.digest import state_digest
 from state.chain.state_edits import SetBalance, SetVests
 from state.protocol.errors import ChainError
 from state.protocol.values.asset import COIN, VESTS, Asset
+from tests.helpers.based import based, fork_of_young_chain
 from tests.helpers.followed import new_site
 from tests.helpers.golden import fails
 from tests.helpers.nodes import transfer
@@ -29,8 +31,8 @@ STEPS = 60
 class Pair:
     """A chain that the test changes, a replica that follows it, and the stream between them."""
 
-    def __init__(self) -> None:
-        self.owner, self.replica = new_site(is_producing=True), new_site()
+    def __init__(self, **given: Any) -> None:
+        self.owner, self.replica = new_site(is_producing=True, **given), new_site(**given)
         self.chain, self.devchain = self.owner.chain, self.owner.devchain
         self.hub = Hub(self.chain, self.owner.clock)
         self.devchain.make_first_blocks()
@@ -40,20 +42,20 @@ class Pair:
         """Open a stream that begins at the replica's head, as a replica does after a restart."""
         replica = self.replica
         self.applier = ReplicaApplier(replica.chain, reset=replica.devchain.reset)
-        first = max(1, self.applier.next - 1)
+        first = max(self.chain.base + 1, self.applier.next - 1)
         header = read_header(self.hub.header(first))
         if header.edits != edits_fingerprint(replica.chain, first - 1):
-            list(self.applier.revert_to(0))
+            list(self.applier.revert_to(self.chain.base))
         elif header.head < self.applier.next - 1 or not self.is_same(self.applier.next - 1):
-            common = next(number for number in range(header.head, -1, -1) if self.is_same(number))
+            common = next(number for number in range(header.head, self.chain.base - 1, -1) if self.is_same(number))
             list(self.applier.revert_to(common))
-        self._context = self.hub.stream(max(1, self.applier.next - 1), irreversible=False, packed=True)
+        self._context = self.hub.stream(max(self.chain.base + 1, self.applier.next - 1), irreversible=False, packed=True)
         self.stream: BlockStream = self._context.__enter__()
 
     def is_same(self, number: int) -> bool:
         """Whether both chains have the same block with this number."""
         ours, theirs = self.replica.chain.block_by_number(number), self.chain.block_by_number(number)
-        return not number or (ours is not None and theirs is not None and ours.id == theirs.id)
+        return number == self.chain.base or (ours is not None and theirs is not None and ours.id == theirs.id)
 
     def disconnect(self) -> None:
         """Close the stream."""
@@ -88,6 +90,12 @@ class Pair:
 def pair() -> Pair:
     """A chain with its first blocks, and a replica that follows it."""
     return Pair()
+
+
+@pytest.fixture(params=[False, True])
+def any_pair(request: pytest.FixtureRequest) -> Pair:
+    """A chain from genesis or from a base, and a replica that follows it."""
+    return Pair(**based(fork_of_young_chain()) if request.param else {})
 
 
 def test_blocks_and_edits_are_applied(pair: Pair) -> None:
@@ -135,7 +143,8 @@ def test_a_loaded_dump_replaces_edits_of_the_head(pair: Pair, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_changes_lead_to_the_same_state(pair: Pair, seed: int) -> None:
+def test_random_changes_lead_to_the_same_state(any_pair: Pair, seed: int) -> None:
+    pair = any_pair
     draw, kinds = random.Random(seed), Counter[str]()
     for _ in range(STEPS):
         kind = step(pair, draw, kinds)

@@ -11,15 +11,19 @@ import trio
 
 from node.client.errors import WrongChain
 from node.replicas.follow import forwarding
+from state.chain.digest import state_digest
+from tests.helpers.based import base_file, based, fork_of_young_chain
 from tests.helpers.followed import reply, until
+from tests.helpers.golden import same_as_golden
+from tests.helpers.push import lines
 from tests.helpers.users import ASYNC, SYNC, balance, broadcasts, uses_each_way, waits
 from tests.helpers.ways import WAYS, InProcessNode, Open, Transport, call, http1, node_here, result, socket
 
 
 @asynccontextmanager
-async def pair(readers: int = 0) -> AsyncIterator[tuple[InProcessNode, InProcessNode]]:
+async def pair(readers: int = 0, **given: Any) -> AsyncIterator[tuple[InProcessNode, InProcessNode]]:
     """Start a node that makes blocks, and a replica that has caught up with it."""
-    async with node_here() as owner, node_here(follow=owner.url, readers=readers) as replica:
+    async with node_here(**given) as owner, node_here(follow=owner.url, readers=readers, **given) as replica:
         await until(lambda: is_like(replica, owner))
         yield owner, replica
 
@@ -29,9 +33,9 @@ def is_like(replica: InProcessNode, owner: InProcessNode) -> bool:
     return replica.chain.state.props.head_block_id == owner.chain.state.props.head_block_id
 
 
-@pytest.mark.parametrize("readers", [0, 1])
-async def test_users_are_served_over_each_protocol(readers: int) -> None:
-    async with pair(readers) as (owner, replica):
+@pytest.mark.parametrize(("readers", "is_based"), [(0, False), (1, False), (1, True)])
+async def test_users_are_served_over_each_protocol(readers: int, is_based: bool) -> None:
+    async with pair(readers, **based(fork_of_young_chain()) if is_based else {}) as (owner, replica):
         await uses_each_way(owner, replica.port, 1 + readers)
         for open_ in WAYS:
             async with open_(replica.port) as way:
@@ -187,3 +191,44 @@ async def test_a_replica_refused_for_its_witnesses_leaves_a_usable_folder(tmp_pa
             assert isinstance(refused.context.failure, WrongChain)
         async with node_here(follow=owner.url, data=tmp_path, witnesses=3) as replica:
             await until(lambda: is_like(replica, owner))
+
+
+# ------------------------------------------------------------------ chains with a base
+
+
+async def test_a_replica_of_a_forked_chain_has_its_edits_and_resets(tmp_path: Path) -> None:
+    fork = based(fork_of_young_chain())
+    async with node_here(**fork) as owner, node_here(follow=owner.url, data=tmp_path, **fork) as replica, http1(owner.port) as way:
+        await until(lambda: is_like(replica, owner))
+        moment = await result(way, "dev_api.snapshot")
+        for amount in ("1.000 COIN", "2.000 COIN"):
+            await result(way, "dev_api.set_balance", ["carol", amount])
+            await result(way, "dev_api.mine", [30])
+        await until(lambda: is_like(replica, owner))
+        assert state_digest(replica.chain.state) == state_digest(owner.chain.state)
+        await result(way, "dev_api.revert", [moment["id"]])
+        await result(way, "dev_api.mine", [2])
+        await until(lambda: is_like(replica, owner))
+        await result(way, "dev_api.reset")
+        await until(lambda: is_like(replica, owner))
+        assert state_digest(replica.chain.state) == state_digest(owner.chain.state)
+        assert replica.chain.block_by_number(replica.chain.base) is None
+
+
+async def test_a_replica_needs_the_fork_file_of_the_chain(tmp_path: Path) -> None:
+    fork = based(fork_of_young_chain())
+    async with node_here(**fork) as owner, node_here() as plain:
+        for url, given in ((owner.url, {}), (plain.url, fork), (owner.url, based(base_file(tmp_path, 5, ["rc"])))):
+            async with node_here(follow=url, **given) as replica:
+                await replica.context.stop.wait()
+                same_as_golden(str(replica.context.failure))
+
+
+async def test_a_stream_begins_after_the_base() -> None:
+    async with node_here(**based(fork_of_young_chain())) as owner:
+        first = owner.chain.base + 1
+        async with lines(owner.port, "?from=1") as stream:
+            assert (await stream.next())["block_num"] == first
+        async with lines(owner.port, "?from=1&form=packed") as stream:
+            header, block = await stream.some(2)
+            assert (header["chain"]["base"], block["block"]) == (first - 1, first)

@@ -16,8 +16,10 @@ from node.replicas.readers.reader_chain import ReaderChain
 from rpc.push.header import edits_fingerprint
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
+from state.protocol.spec import ChainSpec
+from tests.helpers.based import based, fork_of_young_chain
 from tests.helpers.followed import new_site
-from tests.helpers.nodes import transfer
+from tests.helpers.nodes import DEV, transfer
 from tests.node.replicas.follow.test_replica_applier import step
 
 STEPS = 60
@@ -54,8 +56,9 @@ class Line:
 class Pair:
     """A chain that the test changes, and the chain of a reader that follows it."""
 
-    def __init__(self) -> None:
-        self.owner, self.reader = new_site(is_producing=True), new_site()
+    def __init__(self, spec: ChainSpec = DEV, base: Path | None = None) -> None:
+        # As in a reader process, the reader's chain has the owner's spec and begins with the owner's dump.
+        self.owner, self.reader = new_site(spec, is_producing=True, base=base), new_site(spec)
         self.chain: Chain = self.owner.chain
         self.devchain: DevChain = self.owner.devchain
         self.devchain.make_first_blocks()
@@ -82,6 +85,12 @@ class Pair:
 def pair() -> Pair:
     """A chain with its first blocks, and a reader's copy of it."""
     return Pair()
+
+
+@pytest.fixture(params=[False, True])
+def any_pair(request: pytest.FixtureRequest) -> Pair:
+    """A chain from genesis or from a base, and a reader's copy of it."""
+    return Pair(**based(fork_of_young_chain()) if request.param else {})
 
 
 def test_pending_transactions_are_sent_once(pair: Pair) -> None:
@@ -128,7 +137,8 @@ def test_a_reader_out_of_sync_waits_for_a_dump(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_changes_lead_to_the_same_state(pair: Pair, seed: int) -> None:
+def test_random_changes_lead_to_the_same_state(any_pair: Pair, seed: int) -> None:
+    pair = any_pair
     draw, kinds = random.Random(seed), Counter[str]()
     for _ in range(STEPS):
         step(pair, draw, kinds)  # type: ignore[arg-type]
