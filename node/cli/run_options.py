@@ -25,7 +25,6 @@ from node.key_recovery.pool import default_workers
 from node.runtime.address import DEFAULT_HOST, DEFAULT_PORT, PORT_MAX, Address, read_address
 from node.runtime.errors import NodeError
 from node.runtime.logs import Level, configure_logs
-
 from node.snapshots.saver import EVERY
 from node.specs.builder import ACCOUNTS_MAX, DEFAULT_CHAIN, SpecError, load_spec, with_main_chain_id
 from node.specs.plugins import chosen_plugins
@@ -325,9 +324,11 @@ def replay_command(
     if parallel is not None:
         assert snapshots is not None
         return verify_in_parallel(file, common.chain or spec.name, snapshots, parallel, is_trusted=verify == "none")
+    fork = fork_in(file)
     settings = common.settings(
         spec,
-        base=fork_in(file),
+        base=fork,
+        origin=None if fork is None else read_fork(fork).origin,
         http=None if serve is None else read_address(serve, "--serve"),
         plugins=chosen_plugins(spec),
         data=None if data is None else data_folder(data),

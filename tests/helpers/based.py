@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from node.snapshots.base import new_chain, read_base, write_base
+from node.fork.file import ForkOrigin, write_fork
+from node.snapshots.base import new_chain, read_base
 from state.chain.chain import Chain
 from state.chain.state_edits import SetBalance
 from state.protocol.values.asset import COIN, Asset
@@ -22,8 +23,9 @@ def base_file(folder: Path, blocks: int = BASE, plugins: Iterable[str] = BASE_PL
     for number in range(blocks):
         chain.push_transaction(transfer(chain, str(number)))
         make_block(chain)
-    path = folder / f"base-{blocks}"
-    write_base(chain, path)
+    props, path = chain.state.props, folder / f"base-{blocks}"
+    block_id, chain_id = props.head_block_id.hex(), chain.state.spec.chain_id.hex()
+    write_fork(chain, path, ForkOrigin(source="http://source", chain_id=chain_id, number=blocks, block_id=block_id, time=props.time))
     return path
 
 

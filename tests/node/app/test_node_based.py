@@ -258,7 +258,10 @@ async def test_another_fork_file_is_refused(data: Path, fork: Path, tmp_path: Pa
 
 
 def test_a_folder_determines_the_chain(data: Path, fork: Path, tmp_path: Path) -> None:
-    assert start_of(Run(data=str(data))) == (read_base(fork), data / FORK_NAME)
+    for options in (Run(data=str(data)), Run(data=str(data), fork=fork)):
+        spec, found = start_of(options)
+        assert found is not None
+        assert (spec, found.path) == (read_base(fork), options.fork or data / FORK_NAME)
     assert start_of(Run(data=str(tmp_path)))[1] is None
     with fails(NodeError):
         start_of(Run(data=str(data), chain="dev"))
