@@ -239,6 +239,7 @@ def add(batch: Batch, table: str, row: PortableRow) -> None:
 
 async def _add_rows(source: Source, reader: Reader, batch: Batch, accounts: list[PortableRow]) -> None:
     """Add the rows that belong to accounts."""
+    await source.find(*(method for query in QUERIES for method, _, _ in query.methods))
     asked: list[tuple[Query, str, tuple[str, Any, str]]] = []
     for query in QUERIES:
         if query.table == "smt_contributions" and not reader.spec.smt:

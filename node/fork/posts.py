@@ -36,7 +36,7 @@ NEWEST: tuple[tuple[str, str], ...] = (
     ("condenser_api.get_discussions_by_author_before_date", ""),
     ("tags_api.get_discussions_by_author_before_date", "discussions"),
 )
-BRIDGE_PAGE, NEVER = 20, "2106-02-07T06:28:14"
+BRIDGE_PAGE, NEVER = 20, "2038-01-19T03:14:07"
 
 
 async def read_posts(source: Source, posts: Iterable[Key], *, discussions: bool = True) -> Batch:

@@ -103,7 +103,7 @@ class Source:
         self._next_request = 0.0
         self._last_id = 0
         self._calls_max = BATCH_CALLS_MAX
-        self._listed: frozenset[str] | None = None
+        self._listed: frozenset[str] = frozenset()
         self._groups: set[str] = set()
         self._is_listed = False
         self._found: dict[str, bool] = {}  # methods that were tried
@@ -145,19 +145,26 @@ class Source:
         """Whether the source serves a method. Its list of methods says so. If it gives no list, and for methods of INDEXED groups, the
         method is called without parameters.
         """
+        await self.find(method)
+        return self._serves(method) is not False
+
+    async def find(self, *methods: str) -> None:
+        """Find out which of these methods the source serves. For many methods, this takes fewer requests than a `has` for each of them."""
         async with self._listing:
             if not self._is_listed:
                 self._listed, self._is_listed = await self._list_methods(), True
-                self._groups = {name.partition(".")[0] for name in self._listed or ()}
-        if method not in self._found:
-            if self._listed is not None:
-                if method in self._listed:
-                    return True
-                group = method.partition(".")[0]
-                if group not in INDEXED and group in self._groups:
-                    return False
-            await self.attempt([(method, [])])
-        return self._found.get(method, True)
+                self._groups = {name.partition(".")[0] for name in self._listed}
+        unknown = [method for method in dict.fromkeys(methods) if self._serves(method) is None]
+        await self.attempt([(method, []) for method in unknown])
+
+    def _serves(self, method: str) -> bool | None:
+        """Whether the source serves a method, or None if that isn't known yet."""
+        if method in self._found:
+            return self._found[method]
+        if method in self._listed:
+            return True
+        group = method.partition(".")[0]
+        return False if group in self._groups and group not in INDEXED else None
 
     async def first_of(self, *calls: Call) -> tuple[str, Any] | None:
         """Call the first of these methods that the source serves. Return its name and its result, or None if it serves none of them."""
@@ -174,14 +181,14 @@ class Source:
         """Return the error for a reply to `method`, the member `member` of which can't be used for the reason `why`."""
         return SourceWrong(self.url, method, member, why)
 
-    async def _list_methods(self) -> frozenset[str] | None:
-        """Return the source's list of methods, or None if it gives none. A list without condenser_api or database_api is no list."""
+    async def _list_methods(self) -> frozenset[str]:
+        """Return the source's list of methods, which is empty if it gives none. A list without condenser_api or database_api is none."""
         result = (await self.attempt([("jsonrpc.get_methods", [])]))[0]
         if not isinstance(result, list) or len(result) > METHODS_MAX:
-            return None
+            return frozenset()
         names = frozenset(name for name in result if isinstance(name, str) and len(name) <= METHOD_LENGTH_MAX)
         is_usable = any(name.startswith(("condenser_api.", "database_api.")) for name in names)
-        return names if is_usable else None
+        return names if is_usable else frozenset()
 
     async def _results(self, calls: Sequence[Call], latest: float) -> list[Any]:
         """Return the results of the calls of one request. Until the time `latest`, calls without a usable reply are repeated.

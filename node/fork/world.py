@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from node.client.errors import RefusedCall
-from node.fork.accounts import NAMES_AT_ONCE, account_call, account_rows, add, add_witness_rows
+from node.fork.accounts import FIND_ACCOUNTS, NAMES_AT_ONCE, account_call, account_rows, add, add_witness_rows
 from node.fork.rows import PortableRow, Reader
 from node.fork.source import Call, Source, is_missing
 from node.fork.spec import HARDFORK_MAX, chunks, reader_of
@@ -194,6 +194,8 @@ class _Pass:
     @classmethod
     async def made(cls, source: Source, reader: Reader, starts: dict[str, list[Any]], names: list[str]) -> "_Pass":
         """Make the calls of a pass."""
+        await source.find(*(method for calls in PARTS.values() for method, _ in calls), FIND_ACCOUNTS)
+        await source.find(*(method for pages in LISTS.values() for method, _ in pages.methods))
         asked = []
         for part, calls in PARTS.items():
             if part in SMT_PARTS and not reader.spec.smt:
@@ -214,7 +216,7 @@ class _Pass:
             else:
                 method, params = known
                 asked += [Asked(part, (method, params(start)), "" if method.startswith(LEGACY) else pages.key) for start in starts[part]]
-        is_condenser = not await source.has("database_api.find_accounts")
+        is_condenser = not await source.has(FIND_ACCOUNTS)
         asked += [Asked("accounts", account_call(some, is_condenser=is_condenser)) for some in chunks(names, NAMES_AT_ONCE)]
         asked.append(next(one for one in asked if one.part == "head"))
         replies = await source.attempt([one.call for one in asked])
