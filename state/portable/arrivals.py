@@ -2,7 +2,7 @@
 
 An account is here in full, light, or by name only. A light account has its own columns and authorities, but not the rows that belong to it.
 An account is here by name only because another row refers to it: a voter, a beneficiary, a proxy. It holds nothing, except VESTS that cover
-what it has delegated, and nobody can sign for it.
+what it has delegated and give it no weight. Nobody can sign for it.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from typing import Any, Literal
 from state.portable.declarations import PORTABLE, PortableRow
 from state.portable.others import ALL_OTHERS, CLOSED, REWARD_COIN, REWARD_VESTS, Amounts, others
 from state.portable.weights import Weights
-from state.protocol.constants import COIN_SECONDS_PER_YEAR, TIME_MAX
+from state.protocol.constants import COIN_NULL_ACCOUNT, COIN_SECONDS_PER_YEAR, TIME_MAX
 from state.protocol.values.asset import COIN, SBD, VESTS
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata, VestingDelegation
@@ -118,6 +118,8 @@ class Arrivals:
         for column in SUMS:
             values[column] = values.get(column, 0) + getattr(account, column)
         values["vesting_shares"] -= partial.vests
+        if name == COIN_NULL_ACCOUNT:
+            values["proxy"] = ""  # Its VESTS vanish without a change of votes.
         values |= {column: getattr(account, column) for column in COUNTERS} | {"proxied_vsf_votes": (0, 0, 0, 0)}
         state.accounts.modify(account, **sound(state, values))
         state.partial_accounts.remove(partial)
@@ -187,6 +189,9 @@ class Arrivals:
         state.accounts.modify(account, vesting_shares=account.vesting_shares + lack)
         partial = state.partial_accounts.by_account.get(name)
         if partial is not None and not partial.is_light:
+            # Its weight stays where it is, with `all others` or with a proxy that isn't known.
+            first, *rest = account.proxied_vsf_votes
+            state.accounts.modify(account, proxied_vsf_votes=(first - lack, *rest))
             state.partial_accounts.modify(partial, vests=partial.vests + lack)
 
 

@@ -13,8 +13,10 @@ from state.protocol.constants import (
     COIN_POST_REWARD_FUND_NAME,
     TIME_MAX,
 )
+from state.protocol.keys.keys import NULL_KEY
+from state.protocol.transaction import block_number
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price
-from state.protocol.values.integers import INT64_MAX, INT64_MIN, UINT32_MAX, UINT64_MAX, UINT128_MAX
+from state.protocol.values.integers import INT64_MAX, INT64_MIN, UINT32_MAX, UINT64_MAX, UINT128_MAX, WORD16
 from state.tables import State
 from state.tables.globals import ChainProperties, SubsidyParams
 
@@ -72,6 +74,8 @@ BOUNDS: dict[str, Bounds] = {
 }
 """Bounds of integer columns; others are amounts."""
 
+RATIO_MAX = 10_000
+"""The largest ratio of the amounts of a price. A supply of COIN_MAX has a value of 64 bits at it."""
 NAME = re.compile(r"[a-z0-9.-]{1,16}")
 CURVES = range(6)
 PHASES = range(6)
@@ -99,12 +103,19 @@ def check_row(portable: Portable, row: PortableRow) -> None:
         if column in KINDS and value not in KINDS[column]:
             raise ValueError(f"{what}.{column} can't be {value}")
         low, high = BOUNDS.get(column, AMOUNT)
+        size = portable.sizes.get(column)
+        if size is not None and len(value) != size:
+            raise ValueError(f"{what}.{column} can't have {len(value)} bytes")
+        if isinstance(value, Authority):
+            check_authority(value)
         for number in numbers(value):
             if not low <= number <= high:
                 raise ValueError(f"{what}.{column} can't be {number}")
     for name in names_of(portable, row):
         if NAME.fullmatch(name) is None:
             raise ValueError(f"{name!r} is no name of an account")
+    if any(row.get(column, "x") == "" for column in (portable.owner, *portable.names) if column and column != "proxy"):
+        raise ValueError(f"a row of {what} without the name of an account")
     check = CHECKS.get(what)
     if check is not None:
         check(row)
@@ -136,15 +147,22 @@ def _require(ok: bool, text: str) -> None:
         raise ValueError(text)
 
 
+def check_authority(authority: Authority) -> None:
+    """Check the widths of an authority's weights and the sizes of its keys."""
+    weights = [weight for _, weight in (*authority.account_auths, *authority.key_auths)]
+    ok = 0 <= authority.weight_threshold <= UINT32_MAX and all(0 <= weight < WORD16 for weight in weights)
+    _require(ok and all(len(key) == len(NULL_KEY) for key, _ in authority.key_auths), "an authority with weights or keys of another size")
+
+
 def check_asset(asset: Asset, symbols: tuple[int, ...] = (COIN, SBD)) -> None:
     """Check that an amount isn't negative and is in one of these symbols."""
     _require(0 <= asset.amount <= INT64_MAX and asset.symbol in symbols, f"an amount can't be {asset}")
 
 
-def check_price(price: Price) -> None:
-    """Check that a price of SBD in COIN is unknown, or that both amounts are positive."""
-    ok = price == NULL_PRICE or (is_exchange(price) and {price.base.symbol, price.quote.symbol} == {COIN, SBD})
-    _require(ok, f"a price can't be {price.base} for {price.quote}")
+def is_feed(price: Price) -> bool:
+    """Whether a price of SBD in COIN is within bounds."""
+    amounts = (price.base.amount, price.quote.amount)
+    return is_exchange(price) and {price.base.symbol, price.quote.symbol} == {COIN, SBD} and max(amounts) <= RATIO_MAX * min(amounts)
 
 
 def is_exchange(price: Price) -> bool:
@@ -168,7 +186,6 @@ def _check_comment(row: PortableRow) -> None:
 
 
 def _check_witness(row: PortableRow) -> None:
-    check_price(row.get("sbd_exchange_rate", NULL_PRICE))
     check_properties(row.get("props", ChainProperties()))
 
 
@@ -208,8 +225,10 @@ def check_world(state: State) -> None:
     _require(HARDFORK_MIN <= hardfork <= last, f"hardfork {hardfork} is not between {HARDFORK_MIN} and {last}")
     _require(len(hardforks.processed_hardforks) == hardforks.last_hardfork + 1, "times of other hardforks than those that were applied")
     _require(state.reward_funds.by_name.get(COIN_POST_REWARD_FUND_NAME) is not None, "there is no reward fund for posts")
-    for price in (feed.current_median_history, *feed.price_history):
-        check_price(price)
+    _require(hardforks.current_hardfork_version == versions[hardfork], f"hardfork {hardfork} doesn't have this version")
+    current = () if feed.current_median_history == NULL_PRICE else (feed.current_median_history,)
+    for price in (*current, *feed.price_history):
+        _require(is_feed(price), f"a price can't be {price.base} for {price.quote}")
     round_size = schedule.num_scheduled_witnesses
     _require(0 < round_size <= min(COIN_MAX_WITNESSES, len(schedule.current_shuffled_witnesses)), f"a round of {round_size} witnesses")
     for name in (*schedule.current_shuffled_witnesses[:round_size], props.current_witness):
@@ -217,6 +236,8 @@ def check_world(state: State) -> None:
     check_properties(schedule.median_props)
     weights = (schedule.elected_weight, schedule.timeshare_weight, schedule.miner_weight, schedule.hardfork_required_witnesses)
     _require(all(0 < weight <= UINT32_MAX for weight in weights), "weights of witnesses out of their bounds")
+    slots = schedule.max_voted_witnesses + schedule.max_miner_witnesses
+    _require(0 <= slots <= COIN_MAX_WITNESSES, f"a round of more than {COIN_MAX_WITNESSES} witnesses")
     _require(0 < schedule.witness_pay_normalization_factor <= UINT32_MAX, "the pay of witnesses can't be computed")
     for params in (schedule.account_subsidy_rd, schedule.account_subsidy_witness_rd):
         _check_subsidy(params)
@@ -225,6 +246,7 @@ def check_world(state: State) -> None:
     _require(sum(parts) <= COIN_100_PERCENT, "an inflation of more than 100 %")
     _require(props.sbd_start_percent < props.sbd_stop_percent, "the printing of SBD stops before it starts")
     _require(props.vote_power_reserve_rate > 0, "no votes per day")
+    _require(block_number(props.head_block_id) == props.head_block_number, "the id of the head block has another number")
     _require(0 < props.time < TIME_MAX - 10 * 365 * 86400, f"the time {props.time}")
     for witness in state.witnesses:
         _require(witness.votes <= props.total_vesting_shares, f"the witness {witness.owner} has more votes than there are VESTS")

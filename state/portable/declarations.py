@@ -87,6 +87,13 @@ class Portable(Struct, frozen=True, kw_only=True, dict=True):
         return {column: hints[column] for column in self.row.__struct_fields__ if column != "id"}
 
     @cached_property
+    def sizes(self) -> dict[str, int]:
+        """The sizes of the columns of bytes, which are those of their defaults."""
+        blank = self.row()
+        values = {column: getattr(blank, column) for column in self.columns}
+        return {column: len(value) for column, value in values.items() if isinstance(value, bytes)}
+
+    @cached_property
     def shown(self) -> tuple[str, ...]:
         """The columns that methods show."""
         return () if self.all_hidden else tuple(column for column in self.columns if column not in self.hidden)

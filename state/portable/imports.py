@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from state.effects.arithmetic import share
 from state.effects.balances import median_price, to_coin
 from state.portable.arrivals import Arrivals, account_level
-from state.portable.checks import check_batch, check_world, names_of
+from state.portable.checks import check_batch, check_world, is_feed, names_of
 from state.portable.declarations import PORTABLE, Batch, Portable, PortableRow
 from state.portable.others import ALL_OTHERS, Amounts, check_supplies, make_others, take
 from state.portable.weights import set_proxied, take_proposal_votes, take_witness_votes
@@ -106,6 +107,12 @@ def _start_partial(state: State) -> None:
     if not state.spec.is_partial:
         raise ValueError("the spec of the chain doesn't say that it's partial")
     check_world(state)
+    versions, hardforks = state.spec.hardfork_versions, state.hardforks
+    if hardforks.next_hardfork not in versions:
+        state.hardfork_properties.modify(hardforks, next_hardfork=hardforks.current_hardfork_version)
+    for witness in list(state.witnesses):
+        if not is_feed(witness.sbd_exchange_rate):
+            state.witnesses.modify(witness, sbd_exchange_rate=NULL_PRICE)
     state.set_props(last_irreversible_block_num=state.props.head_block_number)
     make_others(state)
     price = median_price(state)
@@ -122,17 +129,18 @@ def _start_partial(state: State) -> None:
 def set_schedules(state: State, rows: list[PortableRow]) -> None:
     """Set how each witness of the round got its slot, if the rows don't say it.
 
-    The last round was computed at the virtual time that the schedule has now. Witnesses that finished a lap then have no position since.
+    The round has the witnesses with the most votes, and then those that finished a lap of virtual time. The latter start a new lap, which
+    shows in their rows. Some of the former do so, too, and votes can have changed since then.
     """
     schedule = state.schedule
-    names = schedule.current_shuffled_witnesses[: schedule.num_scheduled_witnesses]
     unknown = {row["owner"] for row in rows if "schedule" not in row}
-    elected = {witness.owner for witness, _ in zip(state.witnesses.by_vote_name, range(schedule.max_voted_witnesses), strict=False)}
-    for name in names:
-        witness = state.witnesses.by_name.get(name)
-        if witness is not None and name in unknown:
-            is_late = witness.virtual_last_update == schedule.current_virtual_time and witness.virtual_position == 0
-            state.witnesses.modify(witness, schedule=TIMESHARE if is_late and name not in elected else ELECTED)
+    names = schedule.current_shuffled_witnesses[: schedule.num_scheduled_witnesses]
+    found = [witness for name in names if name in unknown and (witness := state.witnesses.by_name.get(name)) is not None]
+    late = [one for one in found if one.virtual_last_update == schedule.current_virtual_time and one.virtual_position == 0]
+    count = max(len(names) - schedule.max_voted_witnesses, 0)
+    timeshare = {one.owner for one in sorted(late, key=lambda one: (-one.votes, one.owner))[-count:]} if count else set()
+    for witness in found:
+        state.witnesses.modify(witness, schedule=TIMESHARE if witness.owner in timeshare else ELECTED)
 
 
 # ------------------------------------------------------------------ rows
@@ -216,7 +224,7 @@ def new_rows(state: State, batch: Batch) -> Batch:
     new["witness_votes"] = [
         row
         for row in new["witness_votes"]
-        if _has(state.witnesses.by_name, row["witness"], known["witnesses"]) and not _has_proxy(state, row["account"], coming)
+        if _has(state.witnesses.by_name, row["witness"], known["witnesses"]) and not _has_no_votes(state, row["account"], coming)
     ]
     new["proposal_votes"] = [
         row for row in new["proposal_votes"] if _has(state.proposals.by_proposal_id, row["proposal_id"], known["proposals"])
@@ -231,9 +239,7 @@ def new_rows(state: State, batch: Batch) -> Batch:
     new["limit_orders"] = [
         row for row in new["limit_orders"] if symbols.issuperset((row["sell_price"].base.symbol, row["sell_price"].quote.symbol))
     ]
-    new["vesting_delegations"] = [
-        row for row in new["vesting_delegations"] if row["delegator"] != row["delegatee"] and row.get("vesting_shares", 0) > 0
-    ]
+    new["vesting_delegations"] = [row for row in new["vesting_delegations"] if row["delegator"] != row["delegatee"]]
     return {name: rows for name, rows in new.items() if rows}
 
 
@@ -245,8 +251,10 @@ def _is_new(state: State, portable: Portable, row: PortableRow, coming: dict[str
     return account_level(state, owner) != "full" and portable.row not in (OwnerHistory, DelegationExpiration)
 
 
-def _has_proxy(state: State, name: str, coming: dict[str, PortableRow]) -> bool:
-    """Whether an account has a proxy, here or in the row that comes in, so that it has no witness votes of its own."""
+def _has_no_votes(state: State, name: str, coming: dict[str, PortableRow]) -> bool:
+    """Whether an account has no witness votes of its own: it has a proxy, here or in the row that comes in, or it is `null`."""
+    if name == constants.COIN_NULL_ACCOUNT:
+        return True
     account = state.accounts.by_name.get(name)
     return bool(account.proxy if account is not None and account.proxy else coming.get(name, {}).get("proxy"))
 
@@ -285,8 +293,8 @@ def count_rows(arrivals: Arrivals, new: Batch) -> None:
     """Set the counters of accounts whose rows have come in."""
     state = arrivals.state
     for row in new.get("vesting_delegations", ()):
-        arrivals.add_lent(row["delegator"], row["vesting_shares"])
-        arrivals.add_received(row["delegatee"], row["vesting_shares"])
+        arrivals.add_lent(row["delegator"], row.get("vesting_shares", 0))
+        arrivals.add_received(row["delegatee"], row.get("vesting_shares", 0))
     for row in new.get("delegation_expirations", ()):
         arrivals.add_lent(row["delegator"], row.get("vesting_shares", 0))
     arrivals.add_rests()
@@ -322,7 +330,8 @@ def add_rest_of_votes(state: State, comment: Comment) -> None:
     weight = comment.total_vote_weight - sum(vote.weight for vote in votes)
     rshares = comment.net_rshares - sum(vote.rshares for vote in votes)
     if weight < 0:
-        state.comments.modify(comment, total_vote_weight=comment.total_vote_weight - weight)
+        # A vote can be cast between the readings of the comment and of its votes.
+        state.comments.modify(comment, total_vote_weight=share(comment.total_vote_weight - weight))
     if rshares and weight > 0:
         voter, last = state.account(ALL_OTHERS).id, comment.last_update
         state.comment_votes.insert(CommentVote(voter=voter, comment=comment.id, weight=weight, rshares=rshares, last_update=last))

@@ -153,6 +153,8 @@ def _propagate(state: State, order: list[str], given: dict[str, Proxied], left: 
                 left -= outside
                 proxied.append(weight + outside)
             else:
-                proxied.append(max(account.proxied_vsf_votes[at], weight))
+                partial = state.partial_accounts.by_account.get(name)
+                cover = partial.vests if partial is not None and not at else 0
+                proxied.append(max(account.proxied_vsf_votes[at], weight - cover))
         if tuple(proxied) != account.proxied_vsf_votes:
             state.accounts.modify(account, proxied_vsf_votes=tuple(proxied))
