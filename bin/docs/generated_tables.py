@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from bin.docs.commands import command_table
+from bin.docs.forks import hidden_columns
 from bin.docs.options import all_options, group_table
 from bin.docs.specs import constants_table, spec_table
 from node.cli.run_options import GROUP_NAMES
@@ -21,6 +22,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "keys of a spec": spec_table,
     "constants": constants_table,
     "commands": command_table,
+    "hidden columns": hidden_columns,
 }
 
 

@@ -11,7 +11,7 @@ from tests.docs.session import reader
 from tests.helpers.warm import Warm
 
 PAGES = (
-    *("local-chain", "keep-chain", "test-suites", "research", "replay", "export", "library", "chain-specs", "recipes"),
+    *("local-chain", "keep-chain", "test-suites", "research", "replay", "export", "library", "chain-specs", "recipes", "forks"),
     *("start/operators", "start/suites", "start/researchers", "start/applications"),
 )
 

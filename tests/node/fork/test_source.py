@@ -119,9 +119,8 @@ async def test_passing_failures_are_repeated(failure: Answer, autojump_clock: Mo
     assert len(transport.requests) == 3
     there, transport = source(failure)
     start = trio.current_time()
-    with pytest.raises((SourceSilent, RefusedCall)):
+    with pytest.raises(SourceSilent):
         await there.call("a.b", [1])
-    assert len(transport.requests) > 3
     assert trio.current_time() - start <= PATIENCE_SECONDS
 
 
