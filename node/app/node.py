@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from node.app.banner import Announcer
 from node.app.context import NodeContext, date_text
 from node.app.fork_summary import fork_summary
-from node.app.service import new_service
+from node.app.service import chains_to_name, new_service
 from node.app.settings import Settings
 from node.devchain.producer import Producer
 from node.history.apply import TRUST_OWN, BlockRefused, ChainCursor, replay
@@ -34,7 +34,6 @@ from node.runtime.progress import Progress
 from node.runtime.shutdown import first_error, run_to_end, stopped_by_signals
 from node.snapshots.folder import LoadedSnapshot, folder_of
 from node.snapshots.saver import SnapshotSaver
-from node.specs.known_chains import known_chains
 from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
 from node.storage.sync_policy import in_thread
@@ -360,7 +359,7 @@ async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery
     http = settings.http
     access = AccessPolicy(http.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, http.hosts, settings.proxies)
     push = Hub(context.chain, context.clock, is_stale=lambda: bool(not_following(parts)))
-    explainer = Explainer(context.chain, lambda: context.clock() / 1000, known_chains)
+    explainer = Explainer(context.chain, lambda: context.clock() / 1000, chains_to_name(settings.spec, context.devchain.fork))
     explainer.on_refused.append(push.refused)
     service = new_service(
         context.chain,

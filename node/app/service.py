@@ -8,8 +8,10 @@ from node.devchain.devchain import DevChain
 from node.specs.known_chains import known_chains
 from rpc.declare.demand import Demand
 from rpc.declare.method import METHODS
+from rpc.explain.case import KnownChain, KnownChains
 from rpc.explain.explainer import Explainer
 from rpc.explorer.supply_history import SupplyHistory
+from rpc.fork import Fork
 from rpc.jsonrpc.allowance import Allowances
 from rpc.jsonrpc.dispatch import Service, ignore_call
 from rpc.jsonrpc.error_replies import Observe
@@ -17,7 +19,16 @@ from rpc.jsonrpc.memory import MemoryLimiter
 from rpc.jsonrpc.scheduler import AnswerElsewhere, ReadGate, Stopwatch
 from rpc.processor import Processor
 from state.chain.chain import Chain
+from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedTransaction
+
+
+def chains_to_name(spec: ChainSpec, fork: Fork | None) -> KnownChains:
+    """Return a function that lists the chains that explanations can name. For a fork they include its source."""
+    if fork is None or fork.chain_id == spec.chain_id.hex():
+        return known_chains
+    source = KnownChain("the source of this fork", bytes.fromhex(fork.chain_id), spec.coin_symbol, spec.debt_symbol, spec.vests_symbol)
+    return lambda: (source, *known_chains())
 
 
 def new_service(
@@ -64,6 +75,6 @@ def new_service(
         chain=chain,
         processor=processor,
         devchain=devchain,
-        explainer=explainer or Explainer(chain, lambda: devchain.clock() / 1000, known_chains),
+        explainer=explainer or Explainer(chain, lambda: devchain.clock() / 1000, chains_to_name(chain.state.spec, devchain.fork)),
         series=SupplyHistory(chain).attach(),
     )

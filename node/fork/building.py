@@ -95,7 +95,11 @@ def import_batches(state: State, batches: Iterable[Batch]) -> None:
 
 def start_round(state: State) -> None:
     """If rounds are smaller than the source's, begin a new round, with the witnesses that have the most votes."""
-    if state.spec.round_size < state.schedule.num_scheduled_witnesses:
+    size = state.spec.round_size
+    if size < state.schedule.num_scheduled_witnesses:
+        able = sum(witness.signing_key != NULL_KEY for witness in state.witnesses)
+        if able < size:
+            raise ValueError(f"{size} witnesses can't make the blocks, the source has only {able} with a signing key")
         update_schedule(state)
         update_median_properties(state)
 

@@ -126,6 +126,8 @@ export interface NodeOptions {
   docker?: string
   /** The name of a chain spec, or its path. By default `dev`. */
   chain?: string
+  /** A fork file with which the chain begins, instead of `chain`. */
+  fork?: string
   /** The block mode. By default `instant`: a block for each accepted transaction. */
   blocks?: string
   /** Further options of `coind run`, for example `['--witnesses', '21']`. */

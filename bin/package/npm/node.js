@@ -28,10 +28,11 @@ const CHANGES = /^debug_node_api\.|^dev_api\.(?!explain_|get_|list_)|\.broadcast
 const BY_THE_CLOCK = /^(interval|mixed)/
 
 class Node extends Chain {
-  constructor({command, image, docker = 'docker', chain = 'dev', blocks = 'instant', options = []} = {}) {
+  constructor({command, image, docker = 'docker', chain = 'dev', fork, blocks = 'instant', options = []} = {}) {
     super('')
     this._command = command ?? process.env.COIND ?? 'coind'
-    Object.assign(this, {_image: image, _docker: docker, _options: ['--chain', chain, '--blocks', blocks, '--quiet', ...options]})
+    const start = fork ? ['--fork', fork] : ['--chain', chain]
+    Object.assign(this, {_image: image, _docker: docker, _options: [...start, '--blocks', blocks, '--quiet', ...options]})
     Object.assign(this, {_process: null, _moment: null, _head: '', _isInTest: false})
   }
 

@@ -8,13 +8,13 @@ from msgspec.structs import replace
 
 from node.app.local_chain import LocalChain
 from node.client.dev_api import CallRefused
-from node.fork.building import build_fork, forked_spec
+from node.fork.building import ForkFailed, build_fork, forked_spec
 from node.fork.file import ForkOrigin, write_fork
 from node.fork.world import World
 from state.chain.invariants import validate_invariants
 from state.portable import export_rows
 from state.protocol.constants import COIN_BLOCK_INTERVAL, DAY_SECONDS
-from state.protocol.keys.keys import derive_secret, wif_from_secret
+from state.protocol.keys.keys import NULL_KEY, derive_secret, wif_from_secret
 
 TRANSFER = {"from": "alice", "to": "bob", "amount": "1.000 COIN", "memo": ""}
 
@@ -125,3 +125,23 @@ def test_a_reset_returns_to_the_fork_block(tmp_path: Path) -> None:
     chain.reset()
     assert chain.digest() == before
     assert LocalChain(fork=tmp_path / "f").digest() == before
+
+
+def test_a_signature_for_the_source_is_explained(tmp_path: Path) -> None:
+    kept, chain = forked(tmp_path, keeps_chain_id=True), forked(tmp_path)
+    kept.broadcast("transfer", TRANSFER)
+    assert kept.chain.head is not None
+    with pytest.raises(CallRefused, match="the source of this fork"):
+        chain.push(kept.chain.state.wire.pack_transaction(kept.chain.head.transactions[0]))
+    with pytest.raises(ForkFailed, match="only 1 with a signing key"):
+        without_signing_keys(tmp_path)
+
+
+def without_signing_keys(path: Path) -> None:
+    """Make a fork whose blocks two witnesses would have to make, of a source on which one witness has a signing key."""
+    source = LocalChain(witnesses=21)
+    source.mine(42)
+    world = world_of(source)
+    for row in world.batch["witnesses"][1:]:
+        row["signing_key"] = NULL_KEY
+    build_fork(replace(forked_spec(world, witnesses=2), is_partial=False), world, [])
