@@ -22,7 +22,8 @@ from state.protocol.values.asset import SBD, Asset
 from state.protocol.values.text import is_valid_account_name, time_text
 
 NAMES_AT_ONCE, KEYS_AT_ONCE, ACCOUNTS_AT_ONCE, POSTS_AT_ONCE = 500, 100, 100, 100
-RELATIONS_PAGE, BLOG_PAGE, AUTHORS_MAX, TAGS_PAGE, TRADES_PAGE, REPUTATIONS_PAGE = 1000, 500, 2000, 100, 1000, 1000
+RELATIONS_PAGE, AUTHORS_MAX, TAGS_PAGE, TRADES_PAGE, REPUTATIONS_PAGE = 1000, 2000, 100, 1000, 1000
+ENTRIES_PAGE, NEWEST_ENTRIES = 500, 100
 TAGS_USED_MAX, TRADES_MAX = 1000, 10_000_000
 LAST_TIME = 2**31 - 1
 
@@ -34,8 +35,12 @@ BLOG, FEED = "condenser_api.get_blog_entries", "condenser_api.get_feed_entries"
 BUCKETS, TRADES = "condenser_api.get_market_history", "condenser_api.get_trade_history"
 RECENT_TRADES = "condenser_api.get_recent_trades"
 
-BLOGS = Listing("follow/blogs", BLOG, lambda name, start: [name, start, BLOG_PAGE], lambda parts: parts["entry"]["number"], 0, BLOG_PAGE)
-FEEDS = Listing("follow/feeds", FEED, lambda name, start: [name, start, BLOG_PAGE], lambda parts: parts["entry"]["number"], 0, BLOG_PAGE)
+
+def entries_listing(section: str, method: str, size: int) -> Listing:
+    """Return the listing of the entries of blogs or feeds, newest first."""
+    return Listing(section, method, lambda name, start: [name, start, size], lambda parts: parts["entry"]["number"], 0, size)
+
+
 TOTALS = Listing("tags/totals", TRENDING_TAGS, lambda name, start: [start, TAGS_PAGE], lambda parts: parts[""]["tag"], "", TAGS_PAGE)
 
 
@@ -48,10 +53,12 @@ async def add_plugin_rows(source: Source, batch: Batch, *, is_complete: bool = F
     calls = PluginCalls(source, await reader_of(source), is_complete=is_complete)
     names = [row["name"] for row in batch.get("accounts", ())]
     full = [row["name"] for row in batch.get("accounts", ()) if not row.get("is_light")]
+    comments = batch.get("comments", [])
     for some in chunks(full, ACCOUNTS_AT_ONCE):
         await add_follow_rows(calls, batch, some)
         await add_tags_of_authors(calls, batch, some)
-    comments = batch.get("comments", [])
+    if not is_complete:
+        await add_blogs_of_posts(calls, batch, comments)
     await add_tagged(calls, batch, comments)
     for name in await add_social_rows(calls, batch, full, [(row["author"], row["permlink"]) for row in comments]):
         if name not in names and is_valid_account_name(name):
@@ -59,6 +66,14 @@ async def add_plugin_rows(source: Source, batch: Batch, *, is_complete: bool = F
     await add_credits(calls, batch, names)
     await add_reputations(calls, batch, names)
     await add_key_references(calls, batch)
+
+
+OF_POSTS = ("follow/blogs", "follow/feeds", "communities/reblogs", "communities/notifications")
+
+
+def without_posts(batch: Batch) -> Batch:
+    """Remove the rows of plugins that refer to posts from a batch, and return them. They come in only if the posts are here before."""
+    return {section: batch.pop(section) for section in OF_POSTS if section in batch}
 
 
 async def read_plugin_world(source: Source, *, is_complete: bool = False) -> Batch:
@@ -143,7 +158,8 @@ async def add_follow_rows(calls: PluginCalls, batch: Batch, names: list[str]) ->
     for name, reply in zip(names, counts, strict=True):
         if reply is not None:
             extend(batch, "follow/counts", [calls.reader.row("follow/counts", COUNTS, reply) | {"account": name}])
-    for listing, make in ((BLOGS, blog_row), (FEEDS, feed_row)):
+    size = ENTRIES_PAGE if calls.is_complete else NEWEST_ENTRIES
+    for listing, make in ((entries_listing("follow/blogs", BLOG, size), blog_row), (entries_listing("follow/feeds", FEED, size), feed_row)):
         if await calls.serves(listing.method, f"{listing.section.partition('/')[2]} of accounts"):
             for name, entries in (await calls.listed(listing, names)).items():
                 extend(batch, listing.section, (make(name, parts) for parts in entries))
@@ -152,6 +168,15 @@ async def add_follow_rows(calls: PluginCalls, batch: Batch, names: list[str]) ->
             if reply is not None:
                 rows = calls.reader.rows("follow/authors", AUTHORS, calls.reader.items(AUTHORS, reply, "", AUTHORS_MAX))
                 extend(batch, "follow/authors", (row | {"blogger": name} for row in rows))
+
+
+async def add_blogs_of_posts(calls: PluginCalls, batch: Batch, comments: list[PortableRow]) -> None:
+    """Add the entries of posts in the blogs of their authors. Entries come in only after their posts."""
+    posts = {(row["author"], row["permlink"]) for row in comments if not row.get("parent_author")}
+    authors = {author for author, _ in posts} - {row["name"] for row in batch.get("accounts", ()) if not row.get("is_light")}
+    if authors and await calls.serves(BLOG, "blogs of accounts"):
+        for name, entries in (await calls.listed(entries_listing("follow/blogs", BLOG, ENTRIES_PAGE), sorted(authors))).items():
+            extend(batch, "follow/blogs", (row for row in (blog_row(name, parts) for parts in entries) if row["comment"] in posts))
 
 
 async def followed(calls: PluginCalls, names: list[str]) -> list[PortableRow]:

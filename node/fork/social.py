@@ -133,7 +133,9 @@ async def add_communities(calls: PluginCalls, batch: Batch, names: list[str]) ->
             raise reader.wrong(COMMUNITY, "name", f"it is not {name}, which was asked for")
         title = text(calls, COMMUNITY, reply, "title")
         settings = reply.get("settings")
-        row: PortableRow = {part: text(calls, COMMUNITY, reply, part) for part in ("about", "lang", "description", "flag_text", "avatar_url")}
+        row: PortableRow = {
+            part: text(calls, COMMUNITY, reply, part) for part in ("about", "lang", "description", "flag_text", "avatar_url")
+        }
         row |= {
             "name": name,
             "title": "" if title == f"@{name}" else title,
