@@ -1,7 +1,8 @@
 """Checks of rows that come from another chain: everything that would make a later block fail is refused with ValueError."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from state.portable.declarations import PORTABLE, Batch, Portable, PortableRow
@@ -63,6 +64,8 @@ BOUNDS: dict[str, Bounds] = {
             "net_votes vote_percent num_changes abs_rshares vote_rshares children_abs_rshares available_account_subsidies "
             "available_witness_account_subsidies coin_volume sbd_volume",
         ),
+        ((0, 5), "author_reward_curve curation_reward_curve phase"),
+        ((0, 3), "schedule"),
         (WORD64, "weight total_vote_weight total_pow current_aslot"),
         (
             WORD128,
@@ -76,65 +79,72 @@ BOUNDS: dict[str, Bounds] = {
 
 RATIO_MAX = 10_000
 """The largest ratio of the amounts of a price. A supply of COIN_MAX has a value of 64 bits at it."""
+WEIGHT_MAX = 100
+"""The largest weight of a kind of witnesses in the pay of blocks; they are 1 and 5."""
 NAME = re.compile(r"[a-z0-9.-]{1,16}")
-CURVES = range(6)
-PHASES = range(6)
-KINDS = {"author_reward_curve": CURVES, "curation_reward_curve": CURVES, "phase": PHASES, "schedule": range(4)}
 
 
 def check_batch(batch: Batch) -> None:
-    """Check the columns and values of all consensus rows, and that no two rows of a table with a unique key have the same key."""
+    """Check the columns and values of all consensus rows."""
     for name, rows in batch.items():
-        portable = PORTABLE.get(name)
-        if portable is None:
+        if name not in PORTABLE:
             raise ValueError(f"unknown table {name!r}")
-        for row in rows if "/" not in name else ():
-            check_row(portable, row)
+        if "/" not in name:
+            check_row = row_check(name)
+            for row in rows:
+                check_row(row)
 
 
-def check_row(portable: Portable, row: PortableRow) -> None:
-    """Check the columns of a row and their values, and the names of accounts in it."""
-    columns, what = portable.columns, portable.row.__name__
-    if unknown := row.keys() - columns.keys() - portable.marks.keys() - {"id"}:
-        raise ValueError(f"{what} has no columns {sorted(unknown)}")
-    if missing := set(portable.key) - row.keys():
-        raise ValueError(f"a row of {what} without {sorted(missing)}")
-    for column, value in row.items():
-        if column in KINDS and value not in KINDS[column]:
-            raise ValueError(f"{what}.{column} can't be {value}")
-        low, high = BOUNDS.get(column, AMOUNT)
-        size = portable.sizes.get(column)
-        if size is not None and len(value) != size:
-            raise ValueError(f"{what}.{column} can't have {len(value)} bytes")
-        if isinstance(value, Authority):
-            check_authority(value)
-        for number in numbers(value):
-            if not low <= number <= high:
-                raise ValueError(f"{what}.{column} can't be {number}")
-    for name in names_of(portable, row):
-        if NAME.fullmatch(name) is None:
-            raise ValueError(f"{name!r} is no name of an account")
-    if any(row.get(column, "x") == "" for column in (portable.owner, *portable.names) if column and column != "proxy"):
-        raise ValueError(f"a row of {what} without the name of an account")
+@cache
+def row_check(name: str) -> Callable[[PortableRow], None]:
+    """Return a function that checks the columns of a table's row, their values, and the names of accounts in it."""
+    portable = PORTABLE[name]
+    what, key, known = portable.row.__name__, set(portable.key), portable.columns.keys() | portable.marks.keys() | {"id"}
+    bounds = {column: BOUNDS.get(column, AMOUNT) for column, kind in portable.columns.items() if kind is int}
+    others = {column: BOUNDS.get(column, AMOUNT) for column, kind in portable.columns.items() if kind not in (int, bool, str)}
+    owners = [column for column in (portable.owner, *portable.names) if column and column != "proxy"]
     check = CHECKS.get(what)
-    if check is not None:
-        check(row)
+
+    def check_row(row: PortableRow) -> None:
+        columns = row.keys()
+        if not columns <= known or not key <= columns:
+            raise ValueError(f"a row of {what} with the columns {sorted(columns)}")
+        for column, value in row.items():
+            if column in bounds:
+                low, high = bounds[column]
+                if not low <= value <= high:
+                    raise ValueError(f"{what}.{column} can't be {value}")
+            elif column in others:
+                check_value(f"{what}.{column}", value, others[column], portable.sizes.get(column))
+        if any(row.get(column, "x") == "" for column in owners):
+            raise ValueError(f"a row of {what} without the name of an account")
+        for named in names_of(portable, row):
+            if NAME.fullmatch(named) is None:
+                raise ValueError(f"{named!r} is no name of an account")
+        if check is not None:
+            check(row)
+
+    return check_row
 
 
-def numbers(value: Any) -> Iterator[int]:
-    """Yield the integers of a value: itself, and those in tuples of integers."""
-    if isinstance(value, int):
-        yield value
-    elif isinstance(value, tuple) and value and isinstance(value[0], int):
-        yield from (part for part in value if isinstance(part, int))
+def check_value(what: str, value: Any, bounds: Bounds, size: int | None) -> None:
+    """Check a value that is neither an integer nor a text: the size of bytes, the integers in a tuple, an authority."""
+    if size is not None and len(value) != size:
+        raise ValueError(f"{what} can't have {len(value)} bytes")
+    if isinstance(value, Authority):
+        check_authority(value)
+    elif isinstance(value, tuple):
+        for number in value:
+            if isinstance(number, int) and not bounds[0] <= number <= bounds[1]:
+                raise ValueError(f"{what} can't contain {number}")
 
 
 def names_of(portable: Portable, row: PortableRow) -> set[str]:
     """Return the names of accounts to which a row refers, members of authorities and beneficiaries included."""
     found = {row[column] for column in (portable.owner, *portable.names) if column and row.get(column)}
-    for value in row.values():
-        if isinstance(value, Authority):
-            found.update(name for name, _ in value.account_auths)
+    for column in portable.authorities:
+        if column in row:
+            found.update(name for name, _ in row[column].account_auths)
     found.update(beneficiary.account for beneficiary in row.get("beneficiaries", ()))
     return found
 
@@ -224,7 +234,8 @@ def check_world(state: State) -> None:
     hardfork, last = hardforks.last_hardfork, len(versions) - 1
     _require(HARDFORK_MIN <= hardfork <= last, f"hardfork {hardfork} is not between {HARDFORK_MIN} and {last}")
     _require(len(hardforks.processed_hardforks) == hardforks.last_hardfork + 1, "times of other hardforks than those that were applied")
-    _require(state.reward_funds.by_name.get(COIN_POST_REWARD_FUND_NAME) is not None, "there is no reward fund for posts")
+    fund = state.reward_funds.by_name.get(COIN_POST_REWARD_FUND_NAME)
+    _require(fund is not None and fund.content_constant <= INT64_MAX and fund.recent_claims < UINT128_MAX // 4, "no reward fund for posts")
     _require(hardforks.current_hardfork_version == versions[hardfork], f"hardfork {hardfork} doesn't have this version")
     current = () if feed.current_median_history == NULL_PRICE else (feed.current_median_history,)
     for price in (*current, *feed.price_history):
@@ -235,7 +246,7 @@ def check_world(state: State) -> None:
         _require(state.witnesses.by_name.get(name) is not None, f"the witness {name!r} isn't in the list of witnesses")
     check_properties(schedule.median_props)
     weights = (schedule.elected_weight, schedule.timeshare_weight, schedule.miner_weight, schedule.hardfork_required_witnesses)
-    _require(all(0 < weight <= UINT32_MAX for weight in weights), "weights of witnesses out of their bounds")
+    _require(all(0 < weight <= WEIGHT_MAX for weight in weights), "weights of witnesses out of their bounds")
     slots = schedule.max_voted_witnesses + schedule.max_miner_witnesses
     _require(0 <= slots <= COIN_MAX_WITNESSES, f"a round of more than {COIN_MAX_WITNESSES} witnesses")
     _require(0 < schedule.witness_pay_normalization_factor <= UINT32_MAX, "the pay of witnesses can't be computed")

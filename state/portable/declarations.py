@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from state.operations.content import Beneficiary, VotableAssetInfo
 from state.operations.smt.types import SmtCappedGenerationPolicy
+from state.protocol.authority import Authority
 from state.protocol.transaction import ExampleOptionalAction, ExampleRequiredAction
 from state.store import Row, Table
 from state.store.columns import Special
@@ -92,6 +93,11 @@ class Portable(Struct, frozen=True, kw_only=True, dict=True):
         blank = self.row()
         values = {column: getattr(blank, column) for column in self.columns}
         return {column: len(value) for column, value in values.items() if isinstance(value, bytes)}
+
+    @cached_property
+    def authorities(self) -> tuple[str, ...]:
+        """The columns with authorities."""
+        return tuple(column for column, kind in self.columns.items() if kind is Authority)
 
     @cached_property
     def shown(self) -> tuple[str, ...]:
