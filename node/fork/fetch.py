@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from node.fork.accounts import read_accounts
 from node.fork.building import build_fork, extend_fork, forked_spec
 from node.fork.file import ForkFile, ForkOrigin
+from node.fork.plugins import add_plugin_rows, read_plugin_world, without_posts
 from node.fork.posts import newest_posts, read_posts
 from node.fork.source import Source
 from node.fork.spec import chunks, reader_of
@@ -76,6 +77,8 @@ async def make_fork(source: Source, request: ForkRequest, report: Report, spec: 
     report("the state of the chain")
     reader = await reader_of(source, spec)
     world = await read_world(source)
+    await add_plugin_rows(source, world.batch)
+    world.batch |= await read_plugin_world(source)
     fetched = await fetch(source, request, report)
     forked = forked_spec(world, keeps_keys=request.keys == "kept", witnesses=request.witnesses, keeps_chain_id=request.keeps_chain_id)
     report("building the chain")
@@ -141,11 +144,14 @@ def without_secrets(url: str) -> str:
 async def fetch(source: Source, request: ForkRequest, report: Report) -> Fetched:
     """Read accounts and posts. `report` is called with the progress. Raises NodeError."""
     batches: list[Batch] = []
+    later: list[Batch] = []
     notes: list[str] = []
     known: list[str] = []
     for names in chunks(request.accounts, ACCOUNTS_AT_ONCE):
         batch = await read_accounts(source, names)
+        await add_plugin_rows(source, batch)
         batches.append(batch)
+        later.append(without_posts(batch))
         found = {row["name"] for row in batch.get("accounts", ())}
         known += [name for name in names if name in found]
         notes += [f"the source has no account {name}" for name in names if name not in found]
@@ -156,11 +162,13 @@ async def fetch(source: Source, request: ForkRequest, report: Report) -> Fetched
     count = 0
     for keys in chunks(wanted, POSTS_AT_ONCE):
         batch = await read_posts(source, keys)
+        await add_plugin_rows(source, batch)
         batches.append(batch)
         posts = {(row["author"], row["permlink"]) for row in batch.get("comments", ())}
         notes += [f"the source has no post @{author}/{permlink}" for author, permlink in keys if (author, permlink) not in posts]
         count += len(keys)
         report(f"{count:,} of {len(wanted):,} posts with their discussions")
+    batches += later
     return Fetched(batches, counted(batches), notes[:NOTES_MAX])
 
 

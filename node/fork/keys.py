@@ -28,6 +28,7 @@ def replace_keys(batch: Batch, spec: ChainSpec) -> None:
         if row["account"] not in own:
             derived = derived_keys(row["account"], spec.account_password)
             row |= {role: key_authority(derived[role][1]) for role in AUTHORITIES}
+    batch.pop("account_by_key/references", None)  # of the keys that are replaced
     for row in batch.get("accounts", ()):
         if row["name"] not in own:
             row["memo_key"] = derived_keys(row["name"], spec.account_password)["memo"][1]

@@ -16,14 +16,24 @@ from rpc.declare.record_fields import ConstantField, FieldPath, OptionalFieldPat
 from rpc.records import chain
 from rpc.records.accounts import AccountRecord
 from rpc.records.comments import CommentRecord, VoteRecord
-from rpc.records.discussions import DiscussionRecord, VoteStateRecord
+from rpc.records.discussions import DiscussionRecord, TagCountRecord, TagRecord, VoteStateRecord
+from rpc.records.follow import AuthorCountRecord, BlogEntryRecord, FeedEntryRecord, FollowCountRecord, FollowRecord
+from rpc.records.market import TokenBucketRecord, TradeRecord
 from rpc.records.orders import LimitOrderRecord
 from rpc.records.payments import ConversionRecord, EscrowRecord, SavingsWithdrawalRecord
+from rpc.records.plugins import CreditsRecord, ReputationRecord
 from rpc.records.proposals import ProposalRecord, ProposalVoteRecord
 from rpc.records.recovery import ChangeRecoveryRequestRecord, DeclineVotingRightsRequestRecord, OwnerHistoryRecord, RecoveryRequestRecord
 from rpc.records.tokens import ContributionRecord, EmissionRecord, IcoRecord, TokenRecord
 from rpc.records.vesting import DelegationExpirationRecord, DelegationRecord, RouteRecord
 from rpc.records.witnesses import WitnessRecord, WitnessVoteRecord
+from state.plugins.follow.feeds import BlogEntry, FeedEntry
+from state.plugins.follow.rows import BlogAuthor, Follow, FollowCount
+from state.plugins.market_history import Bucket, TradeRow
+from state.plugins.rc.rows import RcAccount
+from state.plugins.reputation import Reputation
+from state.plugins.tags.portable import AuthorTagRow
+from state.plugins.tags.view import TagStats
 from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.fields import BUILT_IN, wire_fields
 from state.protocol.codec.kinds import AssetKind, Codecs, Kind, Maybe, Parse, PriceKind
@@ -33,6 +43,7 @@ from state.protocol.spec import ChainSpec
 from state.protocol.values.asset import Asset, Price
 from state.protocol.values.integers import INT64_MIN, UINT64_MAX
 from state.protocol.values.text import is_valid_account_name
+from state.protocol.virtual import FillOrder
 from state.store import Row
 from state.tables import accounts, content, globals, market, payments, proposals, smt, witnesses
 
@@ -64,7 +75,7 @@ class Shape(Struct, frozen=True):
     """
 
     record: type[Struct]
-    parts: tuple[tuple[str, type[Row]], ...]
+    parts: tuple[tuple[str, type[Struct]], ...]
     extras: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
 
@@ -137,8 +148,21 @@ SHAPES: dict[str, Shape] = {
     "discussion_votes": Shape(
         VoteStateRecord, (("row", content.CommentVote),), extras=frozenset(("voter",)), optional=frozenset(("weight", "percent", "time"))
     ),
+    "rc/accounts": _row(CreditsRecord, RcAccount),
+    "reputation/rows": _row(ReputationRecord, Reputation),
+    "market_history/buckets": _row(TokenBucketRecord, Bucket, "symbol"),
+    "market_history/trades": Shape(TradeRecord, (("", TradeRow), ("operation", FillOrder))),
+    "follow/follows": _row(FollowRecord, Follow),
+    "follow/counts": _row(FollowCountRecord, FollowCount),
+    "follow/blogs": Shape(BlogEntryRecord, (("entry", BlogEntry), ("comment.row", content.Comment))),
+    "follow/feeds": Shape(FeedEntryRecord, (("entry", FeedEntry), ("comment.row", content.Comment)), extras=frozenset(("reblog_by",))),
+    "follow/authors": _row(AuthorCountRecord, BlogAuthor),
+    "tags/authors": _row(TagCountRecord, AuthorTagRow),
+    "tags/totals": _row(TagRecord, TagStats, "net_votes", "trending"),
 }
-"""The shapes by table. Discussions and their votes, which other methods return, are rows of comments and comment_votes, too."""
+"""The shapes by table, or section of a plugin. Discussions and their votes, which other methods return, are rows of comments and
+comment_votes, too.
+"""
 
 
 class Notes:

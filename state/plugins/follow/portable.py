@@ -41,12 +41,13 @@ AUTHORS = declare("follow/authors", Portable(row=BlogAuthor, key=("blogger", "gu
 def import_rows(state: State, kept: FollowIndex, batch: Batch) -> None:
     """Add relations, and the entries of blogs and feeds whose posts are here.
 
-    If the counts of an account of the batch aren't given, they count its relations in the batch. Both accounts of a relation can be absent
-    from this chain.
+    If the counts of an account of the batch aren't given, they count its relations in the batch. So do those of a name without an account:
+    any name can be followed.
     """
     if not REPUTATION.is_on(state):
         import_reputations(state, kept.reputations, batch)
-    counted = {values["name"] for values in batch.get("accounts", ())} - import_counts(kept, batch)
+    arrived = {values["name"] for values in batch.get("accounts", ())}
+    given = import_counts(kept, batch, arrived)
     for values in batch.get("follow/follows", ()):
         row = Follow(**values)
         ranged((row.what,), 0, BLOG | IGNORE)
@@ -54,7 +55,7 @@ def import_rows(state: State, kept: FollowIndex, batch: Batch) -> None:
             kept.relations.append(row.following, kept.follows.insert(row).id)
             if row.what & BLOG:
                 for name, change in ((row.follower, {"following": 1}), (row.following, {"followers": 1})):
-                    if name in counted:
+                    if name not in given and (name in arrived or state.accounts.by_name.get(name) is None):
                         add_to_counts(kept.counts, name, **change)
     import_blogs(state, kept, batch)
     import_feeds(state, kept, batch)
@@ -65,15 +66,19 @@ def import_rows(state: State, kept: FollowIndex, batch: Batch) -> None:
             kept.authors.insert(author)
 
 
-def import_counts(kept: FollowIndex, batch: Batch) -> set[str]:
-    """Add the counts of relations. Return the accounts whose counts were given."""
+def import_counts(kept: FollowIndex, batch: Batch, arrived: set[str]) -> set[str]:
+    """Set the counts of relations. Return the accounts whose counts were given."""
     given = set()
     for values in batch.get("follow/counts", ()):
         row = FollowCount(**values)
         ranged((row.follower_count, row.following_count), 0, WORD32 - 1)
         given.add(row.account)
-        if kept.counts.by_account.get(row.account) is None:
-            kept.counts.insert(row)
+        known = kept.counts.by_account.get(row.account)
+        if known is None:
+            if row.follower_count or row.following_count:
+                kept.counts.insert(row)
+        elif row.account in arrived:
+            kept.counts.modify(known, follower_count=row.follower_count, following_count=row.following_count)
     return given
 
 

@@ -30,22 +30,28 @@ ACCOUNTS = declare(
 def import_rows(state: State, rc: Rc, batch: Batch) -> None:
     """Start credits if the batch has pools, or if they have started on a chain like this. Add the credits of accounts.
 
-    An account of the batch without credits gets a full bar, like one that existed when credits started.
+    An account of the batch whose credits aren't given gets a full bar, like one that existed when credits started.
     """
     if not rc.accounts.next_id and not start(state, rc, batch):
         return
+    arrived = {values["name"] for values in batch.get("accounts", ())}
     for values in batch.get("rc/accounts", ()):
         row = RcAccount(**values)
         ranged((row.mana, row.adjustment), INT64_MIN, INT64_MAX)
-        account = state.accounts.by_name.get(row.account)
-        if account is not None and rc.accounts.by_account.get(row.account) is None:
-            # A later time would make the chain refuse the account's transactions until then.
-            row.mana_time = min(row.mana_time, state.head_time)
-            row.last_max = maximum_rc(account, row.adjustment)
-            rc.accounts.insert(row)
-    for values in batch.get("accounts", ()):
-        account = state.accounts.by_name.get(values["name"])
-        if account is not None and rc.accounts.by_account.get(account.name) is None:
+        account, known = state.accounts.by_name.get(row.account), rc.accounts.by_account.get(row.account)
+        if account is None or (known is not None and row.account not in arrived):
+            continue
+        # A later time would make the chain refuse the account's transactions until then.
+        row.mana_time = min(row.mana_time, state.head_time)
+        row.last_max = maximum_rc(account, row.adjustment)
+        arrived.discard(row.account)
+        if known is not None:
+            # It was here by name only, or without the rows that belong to it.
+            rc.accounts.remove(known)
+        rc.accounts.insert(row)
+    for name in sorted(arrived):
+        account = state.accounts.by_name.get(name)
+        if account is not None and rc.accounts.by_account.get(name) is None:
             add_account(state, rc, account, FIRST_ADJUSTMENT)
 
 

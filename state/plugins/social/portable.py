@@ -16,7 +16,7 @@ from state.plugins.social.notifications.texts import shown_amount
 from state.plugins.social.notifications.writer import Type, is_sent, remember
 from state.plugins.social.posts.lists import valid_reblog
 from state.plugins.social.rows import NO_POST, SocialPost
-from state.portable import Batch, Portable, declare
+from state.portable import Batch, Portable, PortableRow, declare
 from state.portable.declarations import COMMENT
 from state.portable.exports import exported_rows
 from state.protocol.values.integers import INT64_MAX, WORD32
@@ -177,8 +177,8 @@ def derived_place(kept: Social, comment: Comment, parent: SocialPost | None) -> 
 def import_notifications(kept: Social, batch: Batch) -> None:
     """Add notifications in the order of the batch. Those that were here before are omitted, since an account and a community share some."""
     known: dict[tuple[str, str], set[tuple[Any, ...]]] = {}
-    for values in batch.get("communities/notifications", ()):
-        notice = NoticeRow(**values)
+    for values in in_order(batch.get("communities/notifications", [])):
+        notice = NoticeRow(**{column: value for column, value in values.items() if column != "id"})
         if notice.type not in EXISTING:
             raise ValueError(f"an unknown type of notification {notice.type}")
         ranged((notice.score,), 0, WORD32 - 1)
@@ -202,6 +202,15 @@ def import_notifications(kept: Social, batch: Batch) -> None:
         if astuple(notice) not in known[owner]:
             kept.notifications.insert(row)
             remember_sent(kept, row, post)
+
+
+def in_order(notices: list[PortableRow]) -> list[PortableRow]:
+    """Return notifications in the order of their ids, as far as they have some. Those with the same id are one, seen from two sides."""
+    found: dict[Any, PortableRow] = {}
+    for place, values in enumerate(notices):
+        known = found.setdefault(values.get("id", (place,)), {})
+        known.update({column: value for column, value in values.items() if value or column not in known})
+    return sorted(found.values(), key=lambda values: values.get("id", -1))
 
 
 def remember_sent(kept: Social, row: rows.Notification, post: SocialPost | None) -> None:

@@ -119,7 +119,8 @@ def test_what_a_source_lacks_is_derived() -> None:
     assert found["rc/pools"] == [{"pools": (1, 2, 3, 4, 5)}]
     assert found["tags/tagged"] == [{"author": "alice", "permlink": "a-post", "promoted": 0}]
     assert {row["tag"]: row["top_posts"] for row in found["tags/totals"]} == {"": 1, "sea": 1}
-    assert found["follow/counts"] == [{"account": "alice", "follower_count": 1, "following_count": 1}]
+    counts = {row["account"]: (row["follower_count"], row["following_count"]) for row in found["follow/counts"]}
+    assert counts == {"alice": (1, 1), "carol": (1, 0), "zoe": (0, 1)}
     assert [row["permlink"] for row in found["communities/posts"]] == ["a-post"]
 
 

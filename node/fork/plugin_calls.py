@@ -1,0 +1,88 @@
+"""Calls for the data of plugins: lists that are read page by page for many accounts at once, and what a source doesn't serve."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from node.client.errors import RefusedCall
+from node.fork.rows import Parts, Reader
+from node.fork.source import Call, Source, is_missing
+from state.portable import Batch
+from state.protocol.values.text import is_valid_account_name
+
+ROWS_MAX = 1_000_000  # rows of one list
+
+
+class Listing(Struct, frozen=True):
+    """A method that lists rows about an account, page by page.
+
+    `section` is the shape of its records, and `key` the member of the reply with the list. `params` returns the parameters for an account
+    and the place of the page's first row: `first`, and later the `place` of the last row of the page before. A page has at most `size`
+    rows.
+    """
+
+    section: str
+    method: str
+    params: Callable[[str, Any], Any]
+    place: Callable[[Parts], Any]
+    first: Any
+    size: int
+    key: str = ""
+
+
+class PluginCalls:
+    """Calls of a source for the data of plugins. With `is_complete`, lists are read to their end, otherwise only their first page."""
+
+    def __init__(self, source: Source, reader: Reader, *, is_complete: bool) -> None:
+        self.source, self.reader, self.is_complete = source, reader, is_complete
+
+    async def serves(self, method: str, without: str) -> bool:
+        """Whether the source serves a method. If not, note what is read without it."""
+        if await self.source.has(method):
+            return True
+        self.reader.notes.add(f"{without} (the source doesn't show them)")
+        return False
+
+    async def ask(self, calls: Sequence[Call]) -> list[Any]:
+        """Return the results of calls in order, None for a refused one. Raises SourceSilent and SourceWrong."""
+        replies = await self.source.attempt(calls)
+        for (method, _), reply in zip(calls, replies, strict=True):
+            if isinstance(reply, RefusedCall):
+                why = "the source doesn't serve it" if is_missing(reply) else reply.message
+                self.reader.notes.add(f"{method} was refused: {why}")
+        return [None if isinstance(reply, RefusedCall) else reply for reply in replies]
+
+    async def listed(self, listing: Listing, names: Iterable[str]) -> dict[str, list[Parts]]:
+        """Return the records of a list by account, in the order of the list."""
+        found: dict[str, dict[Any, Parts]] = {name: {} for name in names}
+        starts = dict.fromkeys(found, listing.first)
+        while starts:
+            replies = await self.ask([(listing.method, listing.params(name, start)) for name, start in starts.items()])
+            following: dict[str, Any] = {}
+            for name, reply in zip(starts, replies, strict=True):
+                if reply is None:
+                    continue
+                records, before = found[name], len(found[name])
+                values = self.reader.items(listing.method, reply, listing.key, listing.size)
+                for at, value in enumerate(values):
+                    parts = self.reader.parts(listing.section, listing.method, value, f"{listing.key}[{at}]")
+                    records.setdefault(listing.place(parts), parts)
+                if len(values) == listing.size and before < len(records) < ROWS_MAX:
+                    following[name] = next(reversed(records))
+            if following and not self.is_complete:
+                self.reader.notes.add(f"{listing.section}: of long lists, only {listing.size} rows of an account were read")
+                break
+            starts = following
+        return {name: list(records.values()) for name, records in found.items()}
+
+    def name(self, method: str, value: str, member: str = "") -> str:
+        """Return the name of an account. Raises SourceWrong for a name that no account can have."""
+        if not is_valid_account_name(value):
+            raise self.reader.wrong(method, member, "it is not the name of an account")
+        return value
+
+
+def extend(batch: Batch, section: str, rows: Iterable[dict[str, Any]]) -> None:
+    """Add rows to a section of a batch, which then exists even if there are no rows."""
+    batch.setdefault(section, []).extend(rows)

@@ -1,0 +1,333 @@
+"""Reads the data of plugins from a source: resource credits, reputations, relations, blogs, feeds, tags, keys, trades.
+
+social.py reads communities. Most sections are read by methods of `condenser_api`, which every node of the family serves. What a source
+doesn't serve is derived when the rows come in, and a note says so.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from node.fork.accounts import add_accounts
+from node.fork.plugin_calls import Listing, PluginCalls, extend
+from node.fork.rows import Parts, PortableRow
+from node.fork.social import add_social_rows
+from node.fork.source import Source
+from node.fork.spec import chunks, reader_of
+from state.plugins.follow.rows import WORDS
+from state.plugins.market_history import BUCKET_SIZES
+from state.portable import Batch
+from state.protocol.constants import TIME_MAX
+from state.protocol.keys.keys import public_key_text
+from state.protocol.values.asset import SBD, Asset
+from state.protocol.values.text import is_valid_account_name, time_text
+
+NAMES_AT_ONCE, KEYS_AT_ONCE, ACCOUNTS_AT_ONCE, POSTS_AT_ONCE = 500, 100, 100, 100
+RELATIONS_PAGE, AUTHORS_MAX, TAGS_PAGE, TRADES_PAGE, REPUTATIONS_PAGE = 1000, 2000, 100, 1000, 1000
+ENTRIES_PAGE, NEWEST_ENTRIES = 500, 100
+TAGS_USED_MAX, TRADES_MAX = 1000, 10_000_000
+LAST_TIME = 2**31 - 1
+
+FIND_RC, REPUTATIONS = "rc_api.find_rc_accounts", "condenser_api.get_account_reputations"
+KEY_REFERENCES, CONTENT = "condenser_api.get_key_references", "condenser_api.get_content"
+TAGS_USED, TRENDING_TAGS = "condenser_api.get_tags_used_by_author", "condenser_api.get_trending_tags"
+COUNTS, AUTHORS = "condenser_api.get_follow_count", "condenser_api.get_blog_authors"
+BLOG, FEED = "condenser_api.get_blog_entries", "condenser_api.get_feed_entries"
+BUCKETS, TRADES = "condenser_api.get_market_history", "condenser_api.get_trade_history"
+RECENT_TRADES = "condenser_api.get_recent_trades"
+
+
+def entries_listing(section: str, method: str, size: int) -> Listing:
+    """Return the listing of the entries of blogs or feeds, newest first."""
+    return Listing(section, method, lambda name, start: [name, start, size], lambda parts: parts["entry"]["number"], 0, size)
+
+
+TOTALS = Listing("tags/totals", TRENDING_TAGS, lambda name, start: [start, TAGS_PAGE], lambda parts: parts[""]["tag"], "", TAGS_PAGE)
+
+
+async def add_plugin_rows(source: Source, batch: Batch, *, is_complete: bool = False) -> None:
+    """Add the rows of plugins about the accounts and comments of a batch to it. About light accounts, only few are read.
+
+    Communities that the posts belong to come in as light accounts. With `is_complete`, lists are read to their end, otherwise only their
+    first page. Raises SourceSilent and SourceWrong.
+    """
+    calls = PluginCalls(source, await reader_of(source), is_complete=is_complete)
+    names = [row["name"] for row in batch.get("accounts", ())]
+    full = [row["name"] for row in batch.get("accounts", ()) if not row.get("is_light")]
+    comments = batch.get("comments", [])
+    for some in chunks(full, ACCOUNTS_AT_ONCE):
+        await add_follow_rows(calls, batch, some)
+        await add_tags_of_authors(calls, batch, some)
+    if not is_complete:
+        await add_blogs_of_posts(calls, batch, comments)
+    await add_tagged(calls, batch, comments)
+    for name in await add_social_rows(calls, batch, full, [(row["author"], row["permlink"]) for row in comments]):
+        if name not in names and is_valid_account_name(name):
+            names += [row["name"] for row in await add_accounts(source, calls.reader, batch, [name], is_light=True)]
+    await add_credits(calls, batch, names)
+    await add_reputations(calls, batch, names)
+    await add_key_references(calls, batch)
+
+
+OF_POSTS = ("follow/blogs", "follow/feeds", "communities/reblogs", "communities/notifications")
+
+
+def without_posts(batch: Batch) -> Batch:
+    """Remove the rows of plugins that refer to posts from a batch, and return them. They come in only if the posts are here before."""
+    return {section: batch.pop(section) for section in OF_POSTS if section in batch}
+
+
+async def read_plugin_world(source: Source, *, is_complete: bool = False) -> Batch:
+    """Read the rows of plugins that concern the whole chain: the market's trades, the newest or all, and the totals of tags."""
+    calls = PluginCalls(source, await reader_of(source), is_complete=is_complete)
+    batch: Batch = {}
+    if await calls.serves(BUCKETS, "trades of the market"):
+        await add_market(calls, batch)
+    if await calls.serves(TRENDING_TAGS, "totals of tags"):
+        extend(batch, "tags/totals", (parts[""] for parts in (await calls.listed(TOTALS, [""]))[""]))
+    return batch
+
+
+# ------------------------------------------------------------------ accounts
+
+
+async def add_credits(calls: PluginCalls, batch: Batch, names: Iterable[str]) -> None:
+    """Add the resource credits of accounts."""
+    if not await calls.serves(FIND_RC, "resource credits of accounts: they begin with full ones"):
+        return
+    asked = list(chunks(names, NAMES_AT_ONCE))
+    for some, reply in zip(asked, await calls.ask([(FIND_RC, {"accounts": some}) for some in asked]), strict=True):
+        if reply is not None:
+            rows = calls.reader.rows("rc/accounts", FIND_RC, reply, "rc_accounts")
+            extend(batch, "rc/accounts", (row for row in rows if row["account"] in set(some)))
+
+
+async def add_reputations(calls: PluginCalls, batch: Batch, names: Iterable[str]) -> None:
+    """Add the reputations of accounts."""
+    if not await calls.serves(REPUTATIONS, "reputations of accounts"):
+        return
+    wanted = sorted(set(names))
+    size = REPUTATIONS_PAGE if calls.is_complete else 1
+    while wanted:
+        # Pages of a complete copy contain the accounts that follow, so that one call is enough for most names.
+        part = wanted[:1] if calls.is_complete else wanted[:NAMES_AT_ONCE]
+        last = part[-1]
+        for name, reply in zip(part, await calls.ask([(REPUTATIONS, [name, size]) for name in part]), strict=True):
+            values = [] if reply is None else calls.reader.items(REPUTATIONS, reply, "", size)
+            rows = calls.reader.rows("reputation/rows", REPUTATIONS, values)
+            known = set(wanted) if calls.is_complete else {name}
+            extend(batch, "reputation/rows", (row for row in rows if row["account"] in known))
+            last = max([last, *(row["account"] for row in rows)])
+        wanted = [name for name in wanted if name > last] if calls.is_complete else wanted[len(part) :]
+
+
+async def add_key_references(calls: PluginCalls, batch: Batch) -> None:
+    """Add the accounts of the batch by key. The source's list can lack an account that has the key."""
+    authorities = batch.get("account_authorities", [])
+    if not authorities or not await calls.serves(KEY_REFERENCES, "accounts by key: they are derived from the authorities"):
+        return
+    names = {row["account"] for row in authorities}
+    roles = [row[role] for row in authorities for role in ("owner", "active", "posting")]
+    keys = list(dict.fromkeys(key for authority in roles for key, _ in authority.key_auths))
+    extend(batch, "account_by_key/references", ())
+    asked = list(chunks(keys, KEYS_AT_ONCE))
+    prefix = calls.reader.spec.key_prefix
+    replies = await calls.ask([(KEY_REFERENCES, [[public_key_text(key, prefix) for key in some]]) for some in asked])
+    for some, reply in zip(asked, replies, strict=True):
+        if reply is None:
+            del batch["account_by_key/references"]
+            return
+        lists = calls.reader.items(KEY_REFERENCES, reply)
+        if len(lists) != len(some):
+            raise calls.reader.wrong(KEY_REFERENCES, "", f"it has {len(lists)} lists for {len(some)} keys")
+        for key, using in zip(some, lists, strict=True):
+            known = tuple(sorted(names.intersection(name for name in calls.reader.items(KEY_REFERENCES, using) if type(name) is str)))
+            if known:
+                extend(batch, "account_by_key/references", [{"key": key, "accounts": known}])
+
+
+# ------------------------------------------------------------------ follow
+
+
+async def add_follow_rows(calls: PluginCalls, batch: Batch, names: list[str]) -> None:
+    """Add the relations, counts, blogs, feeds and reblogged authors of accounts."""
+    if not await calls.serves(COUNTS, "relations, blogs and feeds of accounts"):
+        return
+    for row in await followed(calls, names):
+        extend(batch, "follow/follows", [row])
+    counts = await calls.ask([(COUNTS, [name]) for name in names])
+    for name, reply in zip(names, counts, strict=True):
+        if reply is not None:
+            extend(batch, "follow/counts", [calls.reader.row("follow/counts", COUNTS, reply) | {"account": name}])
+    size = ENTRIES_PAGE if calls.is_complete else NEWEST_ENTRIES
+    for listing, make in ((entries_listing("follow/blogs", BLOG, size), blog_row), (entries_listing("follow/feeds", FEED, size), feed_row)):
+        if await calls.serves(listing.method, f"{listing.section.partition('/')[2]} of accounts"):
+            for name, entries in (await calls.listed(listing, names)).items():
+                extend(batch, listing.section, (make(name, parts) for parts in entries))
+    if await calls.serves(AUTHORS, "authors whose posts accounts have reblogged"):
+        for name, reply in zip(names, await calls.ask([(AUTHORS, [name]) for name in names]), strict=True):
+            if reply is not None:
+                rows = calls.reader.rows("follow/authors", AUTHORS, calls.reader.items(AUTHORS, reply, "", AUTHORS_MAX))
+                extend(batch, "follow/authors", (row | {"blogger": name} for row in rows))
+
+
+async def add_blogs_of_posts(calls: PluginCalls, batch: Batch, comments: list[PortableRow]) -> None:
+    """Add the entries of posts in the blogs of their authors. Entries come in only after their posts."""
+    posts = {(row["author"], row["permlink"]) for row in comments if not row.get("parent_author")}
+    authors = {author for author, _ in posts} - {row["name"] for row in batch.get("accounts", ()) if not row.get("is_light")}
+    if authors and await calls.serves(BLOG, "blogs of accounts"):
+        for name, entries in (await calls.listed(entries_listing("follow/blogs", BLOG, ENTRIES_PAGE), sorted(authors))).items():
+            extend(batch, "follow/blogs", (row for row in (blog_row(name, parts) for parts in entries) if row["comment"] in posts))
+
+
+async def followed(calls: PluginCalls, names: list[str]) -> list[PortableRow]:
+    """Return the relations of accounts: those to others, and without `is_complete` also those of others to them.
+
+    Only `follow_api` lists relations of any type, also ended ones.
+    """
+    found: dict[tuple[str, str], PortableRow] = {}
+    for method, mine, other in (("get_following", "follower", "following"), ("get_followers", "following", "follower")):
+        if mine == "following" and calls.is_complete:
+            # Each relation belongs to an account that follows.
+            continue
+        for listing in await relation_lists(calls, method, other):
+            for name, relations in (await calls.listed(listing, names)).items():
+                for parts in relations:
+                    row = parts[""]
+                    if row[mine] != name:
+                        raise calls.reader.wrong(listing.method, mine, f"it is not {name}, which was asked for")
+                    what = sum(bit for word, bit in WORDS.items() if word in row["what"])
+                    place = row["follower"], row["following"]
+                    found[place] = {"follower": place[0], "following": place[1], "what": what | found.get(place, {"what": 0})["what"]}
+    return list(found.values())
+
+
+async def relation_lists(calls: PluginCalls, method: str, other: str) -> list[Listing]:
+    """Return the listings of a source that together list the relations of an account."""
+
+    def place(parts: Parts) -> Any:
+        return parts[""][other]
+
+    def any_type(name: str, start: str) -> Any:
+        return {"account": name, "start": start, "type": "undefined", "limit": RELATIONS_PAGE}
+
+    full = f"follow_api.{method}"
+    if await calls.source.has(full):
+        return [Listing("follow/follows", full, any_type, place, "", RELATIONS_PAGE, method.removeprefix("get_"))]
+    if not await calls.serves(f"condenser_api.{method}", "relations of accounts"):
+        return []
+
+    def of_type(word: str) -> Listing:
+        return Listing(
+            "follow/follows",
+            f"condenser_api.{method}",
+            lambda name, start: [name, start, word, RELATIONS_PAGE],
+            place,
+            "",
+            RELATIONS_PAGE,
+        )
+
+    return [of_type(word) for word in WORDS]
+
+
+def blog_row(account: str, parts: Parts) -> PortableRow:
+    """Return the row of an entry in an account's blog."""
+    entry, post = parts["entry"], parts["comment.row"]
+    return {
+        "account": account,
+        "comment": (post["author"], post["permlink"]),
+        "number": entry["number"],
+        "reblogged_on": entry["reblogged_on"],
+    }
+
+
+def feed_row(account: str, parts: Parts) -> PortableRow:
+    """Return the row of an entry in an account's feed."""
+    entry, post = parts["entry"], parts["comment.row"]
+    return {
+        "account": account,
+        "comment": (post["author"], post["permlink"]),
+        "number": entry["number"],
+        "reblogged_by": tuple(parts["extras"]["reblog_by"]),
+        "reblogged_on": entry["first_reblogged_on"],
+    }
+
+
+# ------------------------------------------------------------------ tags
+
+
+async def add_tags_of_authors(calls: PluginCalls, batch: Batch, names: list[str]) -> None:
+    """Add the counts of the tags that accounts have used."""
+    if not await calls.serves(TAGS_USED, "tags that authors have used: those of their posts here"):
+        return
+    for name, reply in zip(names, await calls.ask([(TAGS_USED, [name]) for name in names]), strict=True):
+        if reply is not None:
+            rows = calls.reader.rows("tags/authors", TAGS_USED, calls.reader.items(TAGS_USED, reply, "", TAGS_USED_MAX))
+            extend(batch, "tags/authors", (row | {"author": name} for row in rows))
+
+
+async def add_tagged(calls: PluginCalls, batch: Batch, comments: list[PortableRow]) -> None:
+    """Add which comments have entries under their tags, and their promotions.
+
+    Paid comments have none, unless they were edited after the payout. A promotion is in the debt symbol only if the comment has entries.
+    """
+    asked = [row for row in comments if row.get("cashout_time") != TIME_MAX or row.get("last_update", 0) > row.get("last_payout", 0)]
+    if not comments or not await calls.serves(CONTENT, "promotions of posts"):
+        return
+    extend(batch, "tags/tagged", ())
+    for some in chunks(asked, POSTS_AT_ONCE):
+        replies = await calls.ask([(CONTENT, [row["author"], row["permlink"]]) for row in some])
+        for row, reply in zip(some, replies, strict=True):
+            promoted = calls.reader.parse(Asset, CONTENT, reply.get("promoted"), "promoted") if type(reply) is dict else Asset()
+            if promoted.symbol == SBD:
+                place = {"author": row["author"], "permlink": row["permlink"]}
+                extend(batch, "tags/tagged", [{**place, "promoted": promoted.amount}])
+
+
+# ------------------------------------------------------------------ market
+
+
+async def add_market(calls: PluginCalls, batch: Batch) -> None:
+    """Add the buckets of trades, and the newest trades, or all of them in a complete copy."""
+    times = [time_text(0), time_text(LAST_TIME)]
+    replies = await calls.ask([(BUCKETS, [seconds, *times]) for seconds in BUCKET_SIZES])
+    for reply in replies:
+        if reply is not None:
+            extend(batch, "market_history/buckets", calls.reader.rows("market_history/buckets", BUCKETS, reply))
+    trades = await all_trades(calls) if calls.is_complete else await newest_trades(calls)
+    extend(batch, "market_history/trades", (row | {"number": number} for number, row in enumerate(trades)))
+
+
+def trade_rows(calls: PluginCalls, method: str, reply: Any) -> list[PortableRow]:
+    """Return the rows in a reply that lists trades."""
+    found = []
+    for at, value in enumerate(calls.reader.items(method, reply, "", TRADES_PAGE)):
+        parts = calls.reader.parts("market_history/trades", method, value, f"[{at}]")
+        found.append({**parts[""], **parts["operation"]})
+    return found
+
+
+async def newest_trades(calls: PluginCalls) -> list[PortableRow]:
+    """Return the newest trades, oldest first."""
+    (reply,) = await calls.ask([(RECENT_TRADES, [TRADES_PAGE])])
+    return [] if reply is None else trade_rows(calls, RECENT_TRADES, reply)[::-1]
+
+
+async def all_trades(calls: PluginCalls) -> list[PortableRow]:
+    """Return all trades, oldest first. If one second has more than a page, the rest of its trades is left out."""
+    found: list[PortableRow] = []
+    start = 0
+    while len(found) < TRADES_MAX:
+        (reply,) = await calls.ask([(TRADES, [time_text(start), time_text(LAST_TIME), TRADES_PAGE])])
+        rows = [] if reply is None else trade_rows(calls, TRADES, reply)
+        # A page begins with the trades of the last second of the page before.
+        while found and rows and found[-1]["time"] == start:
+            found.pop()
+        found += rows
+        if len(rows) < TRADES_PAGE:
+            break
+        last = rows[-1]["time"]
+        if last <= start:
+            calls.reader.notes.add(f"trades of the second {time_text(start)}: only {TRADES_PAGE} were read")
+            last = start + 1
+        start = last
+    return found
