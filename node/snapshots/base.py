@@ -80,7 +80,7 @@ def _restore(chain: Chain, path: Path, disk: Disk) -> None:
     with _opened(path, disk) as snapshot:
         if snapshot.digest != spec.base.digest:
             raise IncompatibleSnapshot(f"{path}: is not the file with which the chain {spec.name} begins ({spec.base.digest[:16]})")
-        require_fit(snapshot, chain.state, replace(spec, base=Base()))
+        require_fit(snapshot, chain.state, replace(spec, base=Base()), advice="use that version, or fork the chain again")
         with collector_off():
             for deferred in restore(chain, snapshot.head, snapshot.chunks, no_block):
                 deferred.finish()

@@ -193,9 +193,9 @@ def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is
         snapshot.close()
 
 
-def require_fit(snapshot: Snapshot, state: State, spec: ChainSpec) -> None:
+def require_fit(snapshot: Snapshot, state: State, spec: ChainSpec, advice: str = "replay and save again") -> None:
     """Raise IncompatibleSnapshot unless the snapshot belongs to the chain with this spec and these rules, and contains all tables and
-    plugins of `state`.
+    plugins of `state`. `advice` is for a snapshot made with other rules.
     """
     path, index, ours = snapshot.path, snapshot.index, mark_of(spec)
     if index.chain.chain_id != ours.chain_id:
@@ -210,7 +210,7 @@ def require_fit(snapshot: Snapshot, state: State, spec: ChainSpec) -> None:
         raise IncompatibleSnapshot(f"{path}: {what} ({differs}); start with the spec, {options} as they were")
     if index.head.rules != RULES:
         raise IncompatibleSnapshot(
-            f"{path}: was made with other rules ({index.head.rules}, coind {index.program}; these are {RULES}): replay and save again"
+            f"{path}: was made with other rules ({index.head.rules}, coind {index.program}; these are {RULES}): {advice}"
         )
     missing = [name for name in state.plugins if name not in index.head.plugins]
     if missing:

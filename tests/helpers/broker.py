@@ -7,6 +7,7 @@ import json
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -243,9 +244,9 @@ async def broker_running(max_payload: int = 1 << 20) -> AsyncIterator[Broker]:
         broker.end_connections()
 
 
-def node_world() -> PushClients:
+def node_world(fork: Path | None = None) -> PushClients:
     """A chain with the account history plugin, which records operations."""
-    return PushClients("account_history")
+    return PushClients("account_history", fork=fork)
 
 
 class NodeServer:

@@ -33,8 +33,8 @@ def new_site(spec: ChainSpec = DEV, *, is_producing: bool = False, base: Path | 
 class Replica:
     """The components of a node that follows an address."""
 
-    def __init__(self, url: str, spec: ChainSpec = DEV) -> None:
-        self.context = new_site(spec)
+    def __init__(self, url: str, spec: ChainSpec = DEV, base: Path | None = None) -> None:
+        self.context = new_site(spec, base=base)
         self.chain, self.processor = self.context.chain, Processor(self.context.chain)
         self.failures: list[NodeError] = []
         self.replica = new_following(
@@ -59,9 +59,9 @@ class Replica:
 
 
 @asynccontextmanager
-async def replica_of(url: str, spec: ChainSpec = DEV) -> AsyncIterator[Replica]:
+async def replica_of(url: str, spec: ChainSpec = DEV, base: Path | None = None) -> AsyncIterator[Replica]:
     """Run a replica for the duration of the context."""
-    replica = Replica(url, spec)
+    replica = Replica(url, spec, base)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(replica.processor.run)
         nursery.start_soon(replica.replica.run)

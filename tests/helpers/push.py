@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import trio
@@ -24,6 +25,7 @@ from rpc.push.hub import Hub
 from rpc.push.session import Session
 from state.chain.chain import Chain
 from state.protocol.transaction import SignedBlock
+from tests.helpers.based import based_chain
 from tests.helpers.method_coverage import watched
 from tests.helpers.nodes import START, dev_chain, make_block, trio_clock
 
@@ -33,9 +35,9 @@ START_MILLISECONDS = START * 1000
 class PushClients:
     """A chain with its push hub and RPC service."""
 
-    def __init__(self, *plugins: str) -> None:
+    def __init__(self, *plugins: str, fork: Path | None = None) -> None:
         self.seconds = 0.0  # the time with which work is measured
-        self.chain: Chain = dev_chain(*plugins)
+        self.chain: Chain = dev_chain(*plugins) if fork is None else based_chain(fork, *plugins)
         self.hub = Hub(self.chain, trio_clock)
         self.processor = Processor(self.chain, clock=ChainClock(trio_clock), stopwatch=lambda: self.seconds)
         explainer = Explainer(self.chain, trio.current_time)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from inspect import Signature, signature
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
@@ -22,10 +23,12 @@ from node.replicas.relay.metrics import RelayCounters
 from node.replicas.relay.relay import Relay
 from node.runtime.address import Address
 from node.runtime.errors import NodeError
+from node.snapshots.base import read_base
 from rpc.push.events import encode_line, new_block
 from state.chain.chain import Chain
 from state.chain.state_edits import SetBalance
 from state.protocol.values.asset import COIN, Asset
+from tests.helpers.based import based, fork_of_young_chain
 from tests.helpers.broker import Broker, NodeServer, Stored, broker_running, node_running, node_world
 from tests.helpers.followed import replica_of
 from tests.helpers.followed import until as followed_until
@@ -58,12 +61,12 @@ class World:
         """The node's chain."""
         return self.node.world.chain
 
-    def begin_anew(self) -> None:
-        """Restart the node's chain from genesis, with blocks that differ from the earlier ones."""
+    def begin_anew(self, fork: Path | None = None, missed: int = 5) -> None:
+        """Restart the node's chain from genesis or with a fork file, with blocks that differ from the earlier ones."""
         self.node.end_streams()
         self.node.wake()
-        self.node.world = node_world()
-        make_block(self.chain, missed=5)
+        self.node.world = node_world(fork)
+        make_block(self.chain, missed=missed)
 
     def small(self, count: int = 1) -> None:
         """Make blocks that are each small enough for one message."""
@@ -97,21 +100,21 @@ class World:
 
     def branch(self) -> list[str]:
         """Return the ids of the blocks on the main branch, according to the broker."""
-        return branch_of(self.lines())
+        return branch_of(self.lines(), self.chain.base)
 
     async def relayed(self) -> None:
         """Wait until the broker has all blocks of the node's chain."""
         await until(lambda: self.branch() == ids(self.chain))
 
 
-def branch_of(lines: list[Any]) -> list[str]:
-    """Return the ids of the blocks that are on the main branch after these lines."""
+def branch_of(lines: list[Any], base: int) -> list[str]:
+    """Return the ids of the blocks that are on the main branch after these lines. `base` is that of the chain."""
     branch: list[str] = []
     for line in lines:
         if "undone" in line:
-            branch = branch[: line["undone"]["first"] - 1]
+            branch = branch[: line["undone"]["first"] - base - 1]
         elif "block" in line:
-            branch = [*branch[: line["block"] - 1], line["id"]]
+            branch = [*branch[: line["block"] - base - 1], line["id"]]
     return branch
 
 
@@ -157,7 +160,7 @@ class Reading:
 
     async def has(self, chain: Chain) -> None:
         """Wait until the lines contain exactly the blocks of a chain."""
-        await self.until(lambda lines: branch_of(lines) == ids(chain))
+        await self.until(lambda lines: branch_of(lines, chain.base) == ids(chain))
 
     async def until(self, is_true: Callable[[list[Any]], bool]) -> None:
         """Wait until a condition on the lines is true. If the reader fails, raise its error."""
@@ -407,6 +410,35 @@ async def test_a_replica_applies_large_blocks(world: World) -> None:
             await followed_until(lambda: replica.head == 3 and replica.is_like(world.chain))
 
     await asyncio.to_thread(trio.run, follow)
+
+
+@in_world()
+async def test_a_chain_with_a_base_is_relayed(world: World) -> None:
+    fork = fork_of_young_chain()
+    first = read_base(fork).base.number + 1
+    world.begin_anew(fork)
+    world.small(2)
+    world.relay()
+    await world.relayed()
+    reader = Reading(world, first)
+    await reader.has(world.chain)
+    loop = asyncio.get_running_loop()
+
+    async def follow() -> None:
+        async with replica_of(world.broker.url, **based(fork)) as replica:
+            await followed_until(lambda: replica.is_like(world.chain))
+            loop.call_soon_threadsafe(world.large)
+            await followed_until(lambda: replica.head == first + 3 and replica.is_like(world.chain))
+
+    await asyncio.to_thread(trio.run, follow)
+    await world.kill_relays()
+    world.begin_anew(fork, 9)
+    world.small(7)
+    world.relay()
+    await world.relayed()
+    await reader.has(world.chain)
+    assert any(line.get("undone", {}).get("first") == first for line in reader.lines())
+    await reader.end()
 
 
 # ------------------------------------------------------------------ what the node says of its head
