@@ -1,0 +1,104 @@
+"""Reads what calls name from a source, as batches that fit into edits. Keys are replaced as in the rest of the fork."""
+
+from collections.abc import Iterable, Sequence
+
+from node.fork.accounts import add, read_accounts
+from node.fork.demand import Fetched
+from node.fork.keys import replace_keys
+from node.fork.posts import newest_posts, read_posts
+from node.fork.source import Source
+from node.fork.spec import chunks, reader_of
+from node.runtime.errors import NodeError
+from rpc.declare.demand import AccountKey, Key, PostKey, PostsKey, ProposalKey
+from state.portable import BATCH_SIZE_MAX, Batch, pack_batch
+from state.protocol.spec import ChainSpec
+
+ACCOUNTS_AT_ONCE, POSTS_AT_ONCE = 20, 10
+NEWEST_POSTS = 20  # posts that are read of an account whose posts a call lists
+FETCH_SIZE_MAX = 16 << 20  # bytes of all batches of one fetch
+OF_COMMENTS = ("comment_contents", "comment_votes")
+
+
+class SourceReader:
+    """Reads accounts, posts and proposals from a source, for a fork with this spec."""
+
+    def __init__(self, source: Source, spec: ChainSpec) -> None:
+        self._source, self._spec = source, spec
+
+    async def read(self, keys: Sequence[Key]) -> Fetched:
+        """Read what these keys name. Raises NodeError if the source is silent or wrong, or if there is too much."""
+        names = [key.name for key in keys if isinstance(key, AccountKey)]
+        posts = [(key.author, key.permlink) for key in keys if isinstance(key, PostKey)]
+        batches: list[Batch] = []
+        for some in chunks(names, ACCOUNTS_AT_ONCE):
+            batches += await self._accounts(list(some))
+        for key in keys:
+            if isinstance(key, PostsKey):
+                posts += await newest_posts(self._source, key.account, NEWEST_POSTS)
+        for some_posts in chunks(dict.fromkeys(posts), POSTS_AT_ONCE):
+            batches += divided(await read_posts(self._source, some_posts))
+        proposals = await self._proposals([key.id for key in keys if isinstance(key, ProposalKey)])
+        batches += [proposals] if proposals else []
+        if sum(len(pack_batch(batch)) for batch in batches) > FETCH_SIZE_MAX:
+            raise NodeError(f"what was asked for has more than {FETCH_SIZE_MAX >> 20} MiB")
+        return Fetched(batches, frozenset(key for key in keys if not is_in(key, batches)))
+
+    async def _accounts(self, names: list[str]) -> list[Batch]:
+        """Read accounts, in batches that fit into an edit."""
+        batch = await read_accounts(self._source, names)
+        replace_keys(batch, self._spec)
+        if fits(batch):
+            return [batch]
+        if len(names) == 1:
+            raise NodeError(f"{names[0]} has more than {BATCH_SIZE_MAX >> 20} MiB of rows")
+        middle = len(names) // 2
+        return [*await self._accounts(names[:middle]), *await self._accounts(names[middle:])]
+
+    async def _proposals(self, ids: list[int]) -> Batch:
+        batch: Batch = {}
+        if not ids:
+            return batch
+        calls = ("database_api.find_proposals", {"proposal_ids": ids}), ("condenser_api.find_proposals", [ids])
+        if (found := await self._source.first_of(*calls)) is not None:
+            method, reply = found
+            reader = await reader_of(self._source)
+            for row in reader.rows("proposals", method, reply, "" if method.startswith("condenser_api.") else "proposals"):
+                if row["proposal_id"] in ids:
+                    add(batch, "proposals", row)
+        return batch
+
+
+def is_in(key: Key, batches: Iterable[Batch]) -> bool:
+    """Whether batches contain what a key names."""
+    for batch in batches:
+        if isinstance(key, AccountKey):
+            found = any(row["name"] == key.name and not row.get("is_light") for row in batch.get("accounts", ()))
+        elif isinstance(key, PostKey):
+            found = any((row["author"], row["permlink"]) == (key.author, key.permlink) for row in batch.get("comments", ()))
+        else:
+            found = not isinstance(key, ProposalKey) or any(row["proposal_id"] == key.id for row in batch.get("proposals", ()))
+        if found:
+            return True
+    return isinstance(key, PostsKey)
+
+
+def fits(batch: Batch) -> bool:
+    """Whether a batch fits into one edit."""
+    return len(pack_batch(batch)) <= BATCH_SIZE_MAX
+
+
+def divided(batch: Batch) -> list[Batch]:
+    """Divide a batch of posts into batches that fit into edits. Each comment comes after the one that it replies to, as in the batch."""
+    if fits(batch):
+        return [batch]
+    comments = batch["comments"]
+    if len(comments) == 1:
+        raise NodeError(f"@{comments[0]['author']}/{comments[0]['permlink']} has more than {BATCH_SIZE_MAX >> 20} MiB of rows")
+    middle = len(comments) // 2
+    first = {(row["author"], row["permlink"]) for row in comments[:middle]}
+    halves: tuple[Batch, Batch] = {**batch, "comments": comments[:middle]}, {"comments": comments[middle:]}
+    for table in OF_COMMENTS:
+        rows = batch.get(table, [])
+        halves[0][table] = [row for row in rows if row["comment"] in first]
+        halves[1][table] = [row for row in rows if row["comment"] not in first]
+    return [*divided(halves[0]), *divided(halves[1])]
