@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from node.app.banner import Announcer
 from node.app.context import NodeContext, date_text
+from node.app.fork_parts import ForkParts
 from node.app.fork_summary import fork_summary
 from node.app.service import chains_to_name, new_service
 from node.app.settings import Settings
@@ -38,6 +39,7 @@ from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
 from node.storage.sync_policy import in_thread
 from node.version import VERSION
+from rpc.declare.demand import Demand
 from rpc.explain.explainer import Explainer
 from rpc.http.access import AccessPolicy
 from rpc.http.connection_limits import ConnectionLimiter, limits_for
@@ -226,11 +228,14 @@ async def serve_chain(context: NodeContext, folder: DataFolder | None = None) ->
         parts.producer = Producer(processor, context.devchain, is_stale_allowed=True)
     if settings.readers:
         parts.readers = new_readers(context, processor)
+    fork = None if context.devchain.fork is None else ForkParts(settings, context.chain, context.devchain.fork, processor.in_turn)
     served = trio.Event()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(loop.run)
-        addresses = await open_service(context, parts, nursery, served)
+        addresses = await open_service(context, parts, nursery, served, None if fork is None else fork.calls)
         nursery.start_soon(processor.run)
+        if fork is not None:
+            await nursery.start(fork.run, processor)
         nursery.start_soon(end_on_disk_failure, context, processor)
         if parts.disk_space is not None:
             nursery.start_soon(parts.disk_space.watch)
@@ -242,8 +247,8 @@ async def serve_chain(context: NodeContext, folder: DataFolder | None = None) ->
         if parts.readers is not None:
             nursery.start_soon(parts.readers.run)
             await parts.readers.ready()
-        fork = None if settings.origin is None else fork_summary(settings.origin, settings.base, context.chain.state)
-        settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "", fork=fork)
+        summary = None if settings.origin is None else fork_summary(settings.origin, settings.base, context.chain.state)
+        settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "", fork=summary)
         head = context.chain.state.props.head_block_number
         _log.info("started", version=VERSION, chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
         await shut_down(context, parts, served)
@@ -352,8 +357,13 @@ def service_processor(context: NodeContext, parts: Parts) -> ServiceProcessor:
     return ForwardingProcessor(parts.processor, wire, replica.url, url, replica.reached)
 
 
-async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery, served: trio.Event) -> list[str]:
-    """Start the service and return its addresses. `served` is set after the node is stopped and the last request has been answered."""
+async def open_service(
+    context: NodeContext, parts: Parts, nursery: trio.Nursery, served: trio.Event, demand: Demand | None = None
+) -> list[str]:
+    """Start the service and return its addresses. `served` is set after the node is stopped and the last request has been answered.
+
+    `demand` finds what calls need from the source of a fork.
+    """
     settings = context.settings
     assert settings.http is not None
     http = settings.http
@@ -374,6 +384,7 @@ async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery
         gate=context.gate,
         allowances=parts.processor.allowances,
         memory=parts.memory,
+        demand=demand,
     )
     # Tests with a simulated disk start no other processes.
     if isinstance(settings.disk, SystemDisk):

@@ -17,6 +17,7 @@ import trio
 from msgspec.structs import replace
 
 from node.app.context import NodeContext
+from node.app.fork_parts import ForkParts
 from node.app.node import GOODBYE_SECONDS_MAX
 from node.app.service import new_service
 from node.app.settings import Settings
@@ -136,6 +137,8 @@ class ReaderNode:
         context, settings = self._context, self._context.settings
         assert settings.http is not None
         http = settings.http
+        fork = context.devchain.fork
+        demand = None if fork is None else ForkParts(settings, context.chain, fork, OwnProcessor().in_turn).calls
         access = AccessPolicy(http.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, http.hosts, settings.proxies)
         service = new_service(
             context.chain,
@@ -148,6 +151,7 @@ class ReaderNode:
             elsewhere=self._call,
             allowances=self._allowances,
             gate=context.gate,
+            demand=demand,
         )
         self._long_jobs.answer_read = partial(answer_read, service)
         freeze_loaded_objects()
@@ -250,6 +254,10 @@ class HandedOffAcceptor:
 
 class OwnProcessor:
     """Processor for the methods that a reader answers itself. It passes all other calls to the owner's processor."""
+
+    async def in_turn(self, work: Callable[[], Result]) -> Result:
+        """Refuse, since only the owner changes the chain."""
+        raise AssertionError("a reader fetches nothing itself")
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
         """Run all steps of a read-only job without yielding to other tasks, so that the chain can't change meanwhile."""

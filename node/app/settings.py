@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from time import perf_counter
+from typing import Literal
 
 from msgspec import Struct
 
@@ -27,6 +28,10 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     spec: ChainSpec
     origin: ForkOrigin | None = None  # of a fork
+    source: str = ""  # URL of the source of a fork from which accounts and posts are fetched on demand; "": nothing is fetched
+    requests_per_second: float | None = None  # to the source; None: no limit
+    history: Literal["source", "local"] = "local"  # whether the source is asked for what was before the fork
+    is_mirroring: bool = False  # apply the source's later transactions
     base: Path | None = None  # the fork file with which the chain begins (`spec.base`); None: at genesis
     plugins: tuple[str, ...]
     http: Address | None = None

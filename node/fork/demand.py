@@ -25,6 +25,7 @@ from state.portable import BATCH_SIZE_MAX, Batch, account_level, pack_batch, unp
 from state.protocol.constants import COIN_MAX_SIG_CHECK_DEPTH
 from state.protocol.errors import ChainError, require
 from state.protocol.transaction import block_number
+from state.tables import State
 
 # Keys that are fetched for one call: without and with local rights.
 KEYS_MAX, LOCAL_KEYS_MAX = 50, 1_000
@@ -108,19 +109,11 @@ class Demand:
         """Yield those of these keys, and of the accounts in the authorities of signers, that aren't here and can be fetched."""
         for key in keys:
             found = self._of_signer(key.name) if isinstance(key, SignerKey) else (key,)
-            yield from (one for one in found if not self.is_here(one) and not self._is_unknown(one))
+            yield from (one for one in found if not (is_here(self.chain.state, one) or self._was_here(one) or self._is_unknown(one)))
 
-    def is_here(self, key: Key) -> bool:
-        """Whether the state has what a key names, in full, or had it: a post can be deleted here."""
-        state = self.chain.state
-        found: object = None
-        if isinstance(key, AccountKey):
-            found = True if account_level(state, key.name) == "full" else None
-        elif isinstance(key, PostKey):
-            found = state.comments.by_permlink.get(key.author, key.permlink)
-        elif isinstance(key, ProposalKey):
-            found = state.proposals.by_proposal_id.get(key.id)
-        return found is not None or self._is_made(self._known().get(key))
+    def _was_here(self, key: Key) -> bool:
+        """Whether what a key names has come in with an edit of this chain. A post can have been deleted since."""
+        return self._is_made(self._known().get(key))
 
     def _known(self) -> dict[Key, _Imported]:
         """Return what was fetched for each key, including fetches before a restart, which the chain's edits contain."""
@@ -254,6 +247,15 @@ class Demand:
             self._unknown.move_to_end(key)
         while len(self._unknown) > UNKNOWN_MAX:
             self._unknown.popitem(last=False)
+
+
+def is_here(state: State, key: Key) -> bool:
+    """Whether the state has what a key names, in full."""
+    if isinstance(key, AccountKey):
+        return account_level(state, key.name) == "full"
+    if isinstance(key, PostKey):
+        return state.comments.by_permlink.get(key.author, key.permlink) is not None
+    return isinstance(key, ProposalKey) and state.proposals.by_proposal_id.get(key.id) is not None
 
 
 def keys_in(batch: Batch) -> Iterator[Key]:

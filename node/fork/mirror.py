@@ -4,13 +4,14 @@ A transaction is applied if everything is here that its operations name. It need
 source, the rules of the fork can refuse it. The operations of all others are counted by the reason.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import trio
 
+from node.fork.demand import is_here
 from node.fork.source import Source
 from node.runtime.errors import NodeError
 from node.storage.disk import Disk, read_whole, written_whole
@@ -42,8 +43,8 @@ _log = Log("fork")
 class Mirror:
     """Follows the source's blocks from `first` on.
 
-    `is_here` is whether a key names something that is here. The counts are added to `fork.mirrored`. With `position`, the number of the
-    next block is kept in a file, so that a restart goes on from there.
+    The counts are added to `fork.mirrored`. With `position`, the number of the next block is kept in a file, so that a restart goes on
+    from there.
     """
 
     def __init__(
@@ -51,12 +52,11 @@ class Mirror:
         chain: Chain,
         source: Source,
         processor: Processor,
-        is_here: Callable[[Key], bool],
         fork: Fork,
         position: Path | None = None,
         disk: Disk | None = None,
     ) -> None:
-        self._chain, self._source, self._processor, self._is_here, self._fork = chain, source, processor, is_here, fork
+        self._chain, self._source, self._processor, self._fork = chain, source, processor, fork
         self._position, self._disk = position, disk
         self.next = max(chain.base + 1, self._read_position())
         self._is_failing = False
@@ -127,7 +127,7 @@ class Mirror:
 
     async def _push(self, operations: tuple[Operation, ...]) -> str:
         """Push a transaction of these operations. Return whether it was applied, or why not."""
-        if not all(map(self._is_here, needed(operations))):
+        if not all(is_here(self._chain.state, key) for key in needed(operations)):
             return ABSENT
         state = self._chain.state
         trx = signed_transaction(state, operations, {}, len(self._chain.pending))

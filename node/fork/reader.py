@@ -20,13 +20,16 @@ OF_COMMENTS = ("comment_contents", "comment_votes")
 
 
 class SourceReader:
-    """Reads accounts, posts and proposals from a source, for a fork with this spec."""
+    """Reads accounts, posts and proposals from a source, for a fork with this spec. `chain_id` is that of the chain that was forked."""
 
-    def __init__(self, source: Source, spec: ChainSpec) -> None:
-        self._source, self._spec = source, spec
+    def __init__(self, source: Source, spec: ChainSpec, chain_id: str) -> None:
+        self._source, self._spec, self._chain_id = source, spec, chain_id
 
     async def read(self, keys: Sequence[Key]) -> Fetched:
         """Read what these keys name. Raises NodeError if the source is silent or wrong, or if there is too much."""
+        source_spec = (await reader_of(self._source)).spec
+        if source_spec.chain_id.hex() != self._chain_id:
+            raise NodeError(f"{self._source.url} has another chain now (chain id {source_spec.chain_id.hex()})")
         names = [key.name for key in keys if isinstance(key, AccountKey)]
         posts = [(key.author, key.permlink) for key in keys if isinstance(key, PostKey)]
         batches: list[Batch] = []

@@ -41,7 +41,7 @@ class Fork(ForkedNode):
         super().__init__(chain)
         self.node, self.fetches = node, list[Fetch]()
         limits = SourceLimits(URL, trio.current_time)
-        reader = SourceReader(source, self.state.spec)
+        reader = SourceReader(source, self.state.spec, node.spec.chain_id.hex())
         self.demand = Demand(chain, reader, self.processor.in_turn, limits, lambda: 0, self.fetches.append)
         self.serve(ForkCalls(self.demand, SourceHistory(chain, source, limits)))
 
