@@ -26,7 +26,7 @@ class ForkParts:
         self._source = Source(url, settings.requests_per_second, patience_seconds=PATIENCE_SECONDS)
         limits = SourceLimits(url, trio.current_time)
         self.demand: Demand | None = None
-        if settings.source:
+        if settings.is_fetching:
             reader = SourceReader(self._source, chain.state.spec, fork.chain_id)
             self.demand = Demand(chain, reader, edit, limits, lambda: settings.clock() / 1000, fork.record)
         asked = settings.history == "source"

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from node.app.banner import Announcer
 from node.app.context import NodeContext, date_text
-from node.app.fork_parts import ForkParts
 from node.app.fork_summary import fork_summary
 from node.app.service import chains_to_name, new_service
 from node.app.settings import Settings
@@ -54,6 +53,8 @@ from state.protocol.errors import ChainError
 from state.protocol.transaction import block_number
 
 if TYPE_CHECKING:
+    from node.app.fork_parts import ForkParts
+    from node.fork.demand import Edit
     from node.replicas.follow.replica_task import ReplicaTask
     from node.replicas.readers.pool import ReaderPool
 
@@ -228,7 +229,7 @@ async def serve_chain(context: NodeContext, folder: DataFolder | None = None) ->
         parts.producer = Producer(processor, context.devchain, is_stale_allowed=True)
     if settings.readers:
         parts.readers = new_readers(context, processor)
-    fork = None if context.devchain.fork is None else ForkParts(settings, context.chain, context.devchain.fork, processor.in_turn)
+    fork = new_fork_parts(context, processor.in_turn)
     served = trio.Event()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(loop.run)
@@ -331,6 +332,17 @@ def new_following(context: NodeContext, processor: Processor, folder: DataFolder
         clock=context.clock,
         workers=settings.workers,
     )
+
+
+def new_fork_parts(context: NodeContext, edit: "Edit") -> "ForkParts | None":
+    """Return the parts of a node whose chain is a fork, or None for other chains. `edit` runs a function that changes the chain."""
+    fork = context.devchain.fork
+    if fork is None:
+        return None
+    # Imported here, since other nodes don't need it.
+    from node.app.fork_parts import ForkParts as Owned
+
+    return Owned(context.settings, context.chain, fork, edit)
 
 
 def new_readers(context: NodeContext, processor: Processor) -> "ReaderPool":

@@ -17,8 +17,7 @@ import trio
 from msgspec.structs import replace
 
 from node.app.context import NodeContext
-from node.app.fork_parts import ForkParts
-from node.app.node import GOODBYE_SECONDS_MAX
+from node.app.node import GOODBYE_SECONDS_MAX, new_fork_parts
 from node.app.service import new_service
 from node.app.settings import Settings
 from node.ipc.calls import Call, Reply
@@ -137,8 +136,7 @@ class ReaderNode:
         context, settings = self._context, self._context.settings
         assert settings.http is not None
         http = settings.http
-        fork = context.devchain.fork
-        demand = None if fork is None else ForkParts(settings, context.chain, fork, OwnProcessor().in_turn).calls
+        fork = new_fork_parts(context, OwnProcessor().in_turn)
         access = AccessPolicy(http.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, http.hosts, settings.proxies)
         service = new_service(
             context.chain,
@@ -151,7 +149,7 @@ class ReaderNode:
             elsewhere=self._call,
             allowances=self._allowances,
             gate=context.gate,
-            demand=demand,
+            demand=None if fork is None else fork.calls,
         )
         self._long_jobs.answer_read = partial(answer_read, service)
         freeze_loaded_objects()

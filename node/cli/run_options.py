@@ -19,8 +19,9 @@ from node.app.banner import Announcer
 from node.app.node import run
 from node.app.settings import Settings
 from node.cli.parameters import Bounds, Config, Flag, Natural, Repeated, data_folder
+from node.client.urls import followed_url, is_url, node_url
 from node.devchain.block_modes import BlockMode, Leap, block_mode
-from node.fork.file import ForkFile, read_fork
+from node.fork.file import read_fork
 from node.key_recovery.pool import default_workers
 from node.runtime.address import DEFAULT_HOST, DEFAULT_PORT, PORT_MAX, Address, read_address
 from node.runtime.errors import NodeError
@@ -139,7 +140,23 @@ class Run(Common):
         ),
     ] = False
     fork: Annotated[
-        Path | None, THE_CHAIN(help="A fork file, made by coind fork: the chain begins where the file's source stood, instead of --chain.")
+        str | None,
+        THE_CHAIN(
+            help="The URL of a node, or a fork file made by coind fork. The chain begins where that node stands, or where the file's source"
+            " stood."
+        ),
+    ] = None
+    fetch: Annotated[
+        bool | None,
+        THE_CHAIN(help="Whether to fetch accounts and posts from the source when they are named; by default if --fork is a URL."),
+    ] = None
+    history: Annotated[
+        Literal["source", "local"] | None,
+        THE_CHAIN(help="Whether to ask the source for what was before the fork, or to refuse; by default to ask if --fork is a URL."),
+    ] = None
+    mirror: Annotated[Flag, THE_CHAIN(help="Apply the source's later transactions, as far as all that they name is here.")] = False
+    requests_per_second: Annotated[
+        float | None, THE_CHAIN(help="The maximum number of requests per second to the source; by default no limit.")
     ] = None
     enable: Annotated[Repeated, THE_CHAIN(help="A plugin to enable; can be repeated.")] = ()
     disable: Annotated[Repeated, THE_CHAIN(help="A plugin to disable; can be repeated.")] = ()
@@ -208,12 +225,25 @@ def spec_of(common: Common) -> ChainSpec:
         raise error if error.key else NodeError(f"--chain: {error}") from None
 
 
-def start_of(options: Run) -> tuple[ChainSpec, ForkFile | None]:
-    """Return the chain spec, and the fork file if the chain begins with one: that of --fork, or of the data folder. Raises NodeError."""
-    path = options.fork or (None if options.data is None else fork_in(data_folder(options.data)))
-    if path is None:
-        return spec_of(options), None
-    fork, with_what = read_fork(path), "--fork" if options.fork is not None else f"the fork file {path}"
+@contextmanager
+def start_of(options: Run) -> Iterator[tuple[ChainSpec, dict[str, Any]]]:
+    """Context manager that yields the chain spec, and the settings of a fork, empty for other chains. Raises NodeError.
+
+    A fork begins with the file or the URL of --fork, or with the fork file of the data folder.
+    """
+    held = None if options.data is None else fork_in(data_folder(options.data))
+    of_source = {
+        "--fetch": options.fetch,
+        "--history": options.history,
+        "--mirror": options.mirror or None,
+        "--requests-per-second": options.requests_per_second,
+    }
+    if options.fork is None and held is None:
+        for option in (name for name, value in of_source.items() if value is not None):
+            raise NodeError(f"{option} is for forks. Give the source of the fork by --fork.")
+        yield spec_of(options), {}
+        return
+    with_what = "--fork" if options.fork is not None else f"the fork file {held}"
     given = {"--chain": options.chain, "--witnesses": options.witnesses, "--accounts": options.accounts}
     for option in (name for name, value in given.items() if value is not None):
         raise NodeError(f"{option} and {with_what} contradict each other. Options of coind fork determine the chain of a fork file.")
@@ -221,16 +251,37 @@ def start_of(options: Run) -> tuple[ChainSpec, ForkFile | None]:
         raise NodeError(
             f"--main-chain-id and {with_what} contradict each other. A fork has the source's chain id with coind fork --chain-id keep."
         )
-    return fork.spec, fork
+    is_live = options.fork is not None and is_url(options.fork)
+    if options.follow is not None and (options.mirror or options.fetch or is_live):
+        raise NodeError("A replica of a fork gets everything from the node that it follows. Give --follow with a fork file only.")
+    # Imported here, since other nodes don't need it.
+    from node.cli.fork_start import begun_fork
+
+    with begun_fork(options.fork, held, options.requests_per_second) as file:
+        settings = {
+            "origin": file.origin,
+            "base": file.path,
+            "source": node_url(options.fork) if options.fork is not None and is_live else file.origin.source,
+            "is_fetching": is_live if options.fetch is None else options.fetch,
+            "history": options.history or ("source" if is_live else "local"),
+            "is_mirroring": options.mirror,
+            "requests_per_second": options.requests_per_second,
+        }
+        yield file.spec, settings
 
 
 def run_command(*, options: Run = Run()) -> int:
     """Start a node."""
     options.begin()
-    spec, fork = start_of(options)
+    with start_of(options) as (spec, fork):
+        return run_chain(options, spec, fork)
+
+
+def run_chain(options: Run, spec: ChainSpec, fork: dict[str, Any]) -> int:
+    """Start a node of a chain. `fork` are the settings with which a fork begins, empty for other chains."""
     if options.main_chain_id:
         spec = with_main_chain_id(spec)
-    elif fork is None and spec.chain_id == MAIN_CHAIN_ID and (spec.is_test or spec.witness_keys):
+    elif not fork and spec.chain_id == MAIN_CHAIN_ID and (spec.is_test or spec.witness_keys):
         way_out = ", or start it with --main-chain-id" if spec.is_test else ""
         raise NodeError(
             f"the chain {spec.name} has the chain id of the public network, so signatures for it are valid there too."
@@ -241,10 +292,9 @@ def run_command(*, options: Run = Run()) -> int:
     # Without a producer no block would create the accounts. A replica gets the blocks of its source, unless that has no producer either.
     makes_none = options.produce is False or (options.follow is None and not spec.witness_keys)
     settings = options.settings(
-        spec.with_accounts_in_blocks(False) if makes_none and fork is None else spec,
+        spec.with_accounts_in_blocks(False) if makes_none and not fork else spec,
         options.address(),
-        origin=None if fork is None else fork.origin,
-        base=None if fork is None else fork.path,
+        **fork,
         plugins=options.plugins(spec),
         is_producing=options.follow is None and (bool(spec.witness_keys) if options.produce is None else options.produce),
         **replica_settings(options),
@@ -273,9 +323,6 @@ def replica_settings(options: Run) -> dict[str, Any]:
         raise NodeError("--produce and --follow contradict each other. A replica doesn't produce blocks.")
     if options.time is not None:
         raise NodeError("--time and --follow contradict each other. A replica has the followed chain's time.")
-    # Imported here, since other nodes don't need it.
-    from node.client.urls import followed_url, node_url
-
     with named("--follow"):
         follow = followed_url(options.follow)
     with named("--broadcast-to"):

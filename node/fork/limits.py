@@ -50,5 +50,6 @@ class SourceLimits:
                 raise
 
     def unanswered(self, what: str, why: str) -> NotFetched:
-        """Return the refusal of a call that needs `what`, which the source doesn't give."""
+        """Return the refusal of a call that needs `what`, which the source doesn't give. `why` is a sentence about the source."""
+        why = f"it{why.removeprefix(self.url)}" if why.startswith(f"{self.url} ") else why
         return NotFetched(UNANSWERED, condition="source.answers()", what=what, source=self.url, why=why)

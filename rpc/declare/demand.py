@@ -12,7 +12,7 @@ from msgspec import Struct
 from rpc.caller import Caller
 from state.protocol.errors import Refused
 
-UNANSWERED = "${what} is not here, and the source ${source} can't be asked: ${why}"
+UNANSWERED = "${what} is not here, and the source ${source} doesn't give it: ${why}"
 TOO_MANY = "This call names ${n} things that are not here, and at most ${most} are fetched for a call"
 TOO_OFTEN = "Too much was fetched from the source for this address. Try again in ${seconds} s"
 FULL = "${what} is not here, and no more is fetched from the source: this chain has fetched ${size} MiB already"

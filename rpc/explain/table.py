@@ -55,7 +55,7 @@ TEXTS: dict[str, Sentence] = {
     # forks of a live chain
     demand.UNANSWERED: Sentence(
         "source_gives_no_answer",
-        "{what} is not here, and the source of this fork, {source}, can't be asked: {why}.",
+        "{what} is not here, and the source of this fork, {source}, doesn't give it: {why}.",
         "Try again later, or name only what is here. What is here goes on without the source.",
     ),
     demand.TOO_MANY: Sentence(

@@ -173,7 +173,9 @@ def test_the_file_of_the_docs_has_every_option_of_run(started: Started, tmp_path
     file.write_text(re.sub("^# ?(?=[a-z0-9-]+ = )", "", text, flags=re.MULTILINE))
     assert set(tomllib.loads(file.read_text())) == set(options_of(COMMANDS["run",].assemble_argument_collection())) - {"config"}
     # A replica makes no blocks, and a fork file determines the chain.
-    file.write_text(re.sub("^(fork|follow|broadcast-to|trust) = .*$", "", file.read_text(), flags=re.MULTILINE))
+    file.write_text(
+        re.sub("^(fork|fetch|history|mirror|requests-per-second|follow|broadcast-to|trust) = .*$", "", file.read_text(), flags=re.MULTILINE)
+    )
     settings = started("run", "--config", file, "--log-level", "info")
     assert (settings.blocks, settings.witnesses, settings.is_debug_allowed) == (BlockMode("mixed", 3), 21, False)
 
