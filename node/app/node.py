@@ -248,12 +248,18 @@ async def serve_chain(context: NodeContext, folder: DataFolder | None = None) ->
         if parts.readers is not None:
             nursery.start_soon(parts.readers.run)
             await parts.readers.ready()
-        summary = None if settings.origin is None else fork_summary(settings.origin, settings.base, context.chain.state)
-        settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "", fork=summary)
-        head = context.chain.state.props.head_block_number
-        _log.info("started", version=VERSION, chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
+        announce_start(context, addresses)
         await shut_down(context, parts, served)
         nursery.cancel_scope.cancel()
+
+
+def announce_start(context: NodeContext, addresses: list[str]) -> None:
+    """Announce that the node serves at these addresses, by the banner, the ready file and the log."""
+    settings, chain = context.settings, context.chain
+    fork = None if settings.origin is None else fork_summary(settings.origin, settings.base, chain.state)
+    settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "", fork=fork)
+    head = chain.state.props.head_block_number
+    _log.info("started", version=VERSION, chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
 
 
 def attach_devchain(context: NodeContext, processor: Processor, folder: DataFolder | None) -> None:

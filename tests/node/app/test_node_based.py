@@ -258,13 +258,13 @@ async def test_another_fork_file_is_refused(data: Path, fork: Path, tmp_path: Pa
 
 
 def test_a_folder_determines_the_chain(data: Path, fork: Path, tmp_path: Path) -> None:
-    for options in (Run(data=str(data)), Run(data=str(data), fork=fork)):
-        spec, found = start_of(options)
-        assert found is not None
-        assert (spec, found.path) == (read_base(fork), options.fork or data / FORK_NAME)
-    assert start_of(Run(data=str(tmp_path)))[1] is None
-    with fails(NodeError):
-        start_of(Run(data=str(data), chain="dev"))
+    for options, path in ((Run(data=str(data)), data / FORK_NAME), (Run(data=str(data), fork=str(fork)), fork)):
+        with start_of(options) as (spec, settings):
+            assert (spec, settings["base"]) == (read_base(fork), path)
+    with start_of(Run(data=str(tmp_path))) as (_, settings):
+        assert not settings
+    with fails(NodeError), start_of(Run(data=str(data), chain="dev")):
+        pass
 
 
 def test_a_damaged_fork_file_is_reported(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,6 @@ import pytest
 import trio
 
 from node.app.local_chain import LocalChain
-from node.fork import reader as reader_module
 from node.fork.calls import ForkCalls
 from node.fork.demand import Demand
 from node.fork.fetch import ForkRequest, make_fork
@@ -19,7 +18,7 @@ from node.fork.reader import SourceReader, divided
 from node.fork.source import Source
 from rpc.fork import Fetch
 from state.chain.invariants import validate_invariants
-from state.portable import pack_batch
+from state.portable import BATCH_SIZE_MAX, pack_batch
 from tests.fork.forked import ForkedNode
 from tests.fork.sources import FAULTS, SourceNode
 from tests.fork.town import town
@@ -188,7 +187,7 @@ async def test_a_batch_of_posts_is_divided_by_its_comments() -> None:
     contents = [{"comment": ("kim", f"re-{i}"), "body": "x" * (1 << 20)} for i in range(8)]
     parts = divided({"comments": comments, "comment_contents": contents, "comment_votes": [{"comment": ("kim", "re-7"), "voter": "bob"}]})
     assert [row for part in parts for row in part["comments"]] == comments
-    assert all(len(pack_batch(part)) <= reader_module.BATCH_SIZE_MAX for part in parts)
+    assert all(len(pack_batch(part)) <= BATCH_SIZE_MAX for part in parts)
     assert parts[-1]["comment_votes"]
 
 
