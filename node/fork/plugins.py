@@ -19,7 +19,7 @@ from state.portable import Batch
 from state.protocol.constants import TIME_MAX
 from state.protocol.keys.keys import public_key_text
 from state.protocol.values.asset import SBD, Asset
-from state.protocol.values.text import is_valid_account_name, time_text
+from state.protocol.values.text import time_text
 
 NAMES_AT_ONCE, KEYS_AT_ONCE, ACCOUNTS_AT_ONCE, POSTS_AT_ONCE = 500, 100, 100, 100
 RELATIONS_PAGE, AUTHORS_MAX, TAGS_PAGE, TRADES_PAGE, REPUTATIONS_PAGE = 1000, 2000, 100, 1000, 1000
@@ -52,17 +52,18 @@ async def add_plugin_rows(source: Source, batch: Batch, *, is_complete: bool = F
     """
     calls = PluginCalls(source, await reader_of(source), is_complete=is_complete)
     names = [row["name"] for row in batch.get("accounts", ())]
-    full = [row["name"] for row in batch.get("accounts", ()) if not row.get("is_light")]
+    full = [row for row in batch.get("accounts", ()) if not row.get("is_light")]
     comments = batch.get("comments", [])
     for some in chunks(full, ACCOUNTS_AT_ONCE):
         await add_follow_rows(calls, batch, some)
-        await add_tags_of_authors(calls, batch, some)
+        await add_tags_of_authors(calls, batch, [row["name"] for row in some if row.get("post_count", 1)])
     if not is_complete:
         await add_blogs_of_posts(calls, batch, comments)
     await add_tagged(calls, batch, comments)
-    for name in await add_social_rows(calls, batch, full, [(row["author"], row["permlink"]) for row in comments]):
-        if name not in names and is_valid_account_name(name):
-            names += [row["name"] for row in await add_accounts(source, calls.reader, batch, [name], is_light=True)]
+    places = [(row["author"], row["permlink"]) for row in comments]
+    communities = set(await add_social_rows(calls, batch, [row["name"] for row in full], places)) - set(names)
+    if communities:
+        names += [row["name"] for row in await add_accounts(source, calls.reader, batch, sorted(communities), is_light=True)]
     await add_credits(calls, batch, names)
     await add_reputations(calls, batch, names)
     await add_key_references(calls, batch)
@@ -148,23 +149,33 @@ async def add_key_references(calls: PluginCalls, batch: Batch) -> None:
 # ------------------------------------------------------------------ follow
 
 
-async def add_follow_rows(calls: PluginCalls, batch: Batch, names: list[str]) -> None:
-    """Add the relations, counts, blogs, feeds and reblogged authors of accounts."""
-    if not await calls.serves(COUNTS, "relations, blogs and feeds of accounts"):
-        return
-    for row in await followed(calls, names):
-        extend(batch, "follow/follows", [row])
-    counts = await calls.ask([(COUNTS, [name]) for name in names])
-    for name, reply in zip(names, counts, strict=True):
-        if reply is not None:
-            extend(batch, "follow/counts", [calls.reader.row("follow/counts", COUNTS, reply) | {"account": name}])
+async def add_follow_rows(calls: PluginCalls, batch: Batch, accounts: list[PortableRow]) -> None:
+    """Add the relations, counts, blogs, feeds and reblogged authors of accounts.
+
+    In a complete copy, which has all relations, the counts are derived from these. Nobody but a follower has a feed, and an account without
+    posts, relations and blog has reblogged nobody.
+    """
+    names = [row["name"] for row in accounts]
+    relations = await followed(calls, names)
+    extend(batch, "follow/follows", relations)
+    if not calls.is_complete and await calls.serves(COUNTS, "numbers of followers"):
+        for name, reply in zip(names, await calls.ask([(COUNTS, [name]) for name in names]), strict=True):
+            if reply is not None:
+                extend(batch, "follow/counts", [calls.reader.row("follow/counts", COUNTS, reply) | {"account": name}])
     size = ENTRIES_PAGE if calls.is_complete else NEWEST_ENTRIES
-    for listing, make in ((entries_listing("follow/blogs", BLOG, size), blog_row), (entries_listing("follow/feeds", FEED, size), feed_row)):
-        if await calls.serves(listing.method, f"{listing.section.partition('/')[2]} of accounts"):
-            for name, entries in (await calls.listed(listing, names)).items():
-                extend(batch, listing.section, (make(name, parts) for parts in entries))
+    active = {row["follower"] for row in relations}
+    if await calls.serves(FEED, "feeds of accounts"):
+        feeds = await calls.listed(entries_listing("follow/feeds", FEED, size), [name for name in names if name in active])
+        for name, entries in feeds.items():
+            extend(batch, "follow/feeds", (feed_row(name, parts) for parts in entries))
+    if await calls.serves(BLOG, "blogs of accounts"):
+        for name, entries in (await calls.listed(entries_listing("follow/blogs", BLOG, size), names)).items():
+            extend(batch, "follow/blogs", (blog_row(name, parts) for parts in entries))
+            active |= {name} if entries else set()
+    active |= {row["name"] for row in accounts if row.get("post_count", 1)}
     if await calls.serves(AUTHORS, "authors whose posts accounts have reblogged"):
-        for name, reply in zip(names, await calls.ask([(AUTHORS, [name]) for name in names]), strict=True):
+        asked = [name for name in names if name in active]
+        for name, reply in zip(asked, await calls.ask([(AUTHORS, [name]) for name in asked]), strict=True):
             if reply is not None:
                 rows = calls.reader.rows("follow/authors", AUTHORS, calls.reader.items(AUTHORS, reply, "", AUTHORS_MAX))
                 extend(batch, "follow/authors", (row | {"blogger": name} for row in rows))

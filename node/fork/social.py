@@ -41,7 +41,10 @@ RECEIVERS = (Type.vote, Type.reblog)
 
 
 async def add_social_rows(calls: PluginCalls, batch: Batch, names: list[str], posts: list[tuple[str, str]]) -> list[str]:
-    """Add the places of posts, and the notifications and subscriptions of accounts. Return the communities that came in with them."""
+    """Add the places of posts, and the notifications of accounts.
+
+    Without `is_complete`, also add the communities of the posts and accounts, and return their names. A complete copy reads all communities.
+    """
     if not await calls.serves(POST, "communities and notifications"):
         extend(batch, "communities/reblogs", reblog_rows(reblog_times(batch)))
         return []
@@ -49,18 +52,22 @@ async def add_social_rows(calls: PluginCalls, batch: Batch, names: list[str], po
     named = dict.fromkeys(name for name in names if type_of(prefix, name) is not None)
     for some in chunks(posts, POSTS_AT_ONCE):
         named |= dict.fromkeys(await add_places(calls, batch, some))
-    subscribed = await subscriptions_of(calls, names)
+    subscribed = {} if calls.is_complete else await subscriptions_of(calls, names)
     named |= dict.fromkeys(community for communities in subscribed.values() for community in communities)
-    known = await add_communities(calls, batch, list(named))
-    listed = {(row["community"], row["account"]) for row in batch.get("communities/subscriptions", ())}
-    for account, communities in subscribed.items():
-        fresh = [name for name in communities if (name, account) not in listed]
-        # Only the newest subscribers are listed with their times.
-        batch.setdefault("communities/subscriptions", [])[:0] = [{"community": name, "account": account} for name in fresh]
+    known = [] if calls.is_complete else await add_communities(calls, batch, list(named))
+    add_subscriptions(batch, subscribed)
     await add_notices(calls, batch, [name for name in names if not name.startswith(prefix)], posts)
     await add_last_reads(calls, batch, names)
     await add_reblogs(calls, batch)
     return known
+
+
+def add_subscriptions(batch: Batch, subscribed: dict[str, list[str]]) -> None:
+    """Add the subscriptions of accounts that the lists of subscribers lack. Only the newest subscribers are listed, with their times."""
+    listed = {(row["community"], row["account"]) for row in batch.get("communities/subscriptions", ())}
+    rest = [{"community": name, "account": account} for account, names in subscribed.items() for name in names]
+    rest = [row for row in rest if (row["community"], row["account"]) not in listed]
+    batch.setdefault("communities/subscriptions", [])[:0] = rest
 
 
 async def all_communities(source: Source) -> list[str]:
@@ -80,12 +87,20 @@ async def all_communities(source: Source) -> list[str]:
     return list(found)
 
 
-async def read_communities(source: Source, names: Iterable[str]) -> Batch:
-    """Read communities with their roles, their newest subscribers and their notifications. Raises SourceSilent and SourceWrong."""
+async def read_communities(source: Source, names: Iterable[str], accounts: Iterable[str] = ()) -> Batch:
+    """Read communities with their roles, subscribers and notifications.
+
+    A source lists only the newest subscribers. If there are more, the subscriptions of these accounts are read, too. Raises SourceSilent
+    and SourceWrong.
+    """
     calls = PluginCalls(source, await reader_of(source), is_complete=True)
     batch: Batch = {}
     if await calls.serves(COMMUNITY, "communities"):
         await add_communities(calls, batch, list(names))
+        count = sum(row["subscribers"] for row in batch.get("communities/communities", ()))
+        if count > len(batch.get("communities/subscriptions", ())):
+            for some in chunks(accounts, POSTS_AT_ONCE):
+                add_subscriptions(batch, await subscriptions_of(calls, some))
     return batch
 
 

@@ -54,9 +54,8 @@ def complete(node: SourceNode) -> Batch:
 
     async def read(source: Source) -> tuple[str, ...]:
         await add_plugin_rows(source, batch, is_complete=True)
-        known = {row["name"] for row in batch.get("communities/communities", ())}
-        others = [name for name in await all_communities(source) if name not in known]
-        for more in (await read_plugin_world(source, is_complete=True), await read_communities(source, others)):
+        communities = await read_communities(source, await all_communities(source), [row["name"] for row in batch["accounts"]])
+        for more in (await read_plugin_world(source, is_complete=True), communities):
             for section, found in more.items():
                 batch.setdefault(section, []).extend(found)
         return (await reader_of(source)).notes.texts
