@@ -43,7 +43,7 @@ RECEIVERS = (Type.vote, Type.reblog)
 async def add_social_rows(calls: PluginCalls, batch: Batch, names: list[str], posts: list[tuple[str, str]]) -> list[str]:
     """Add the places of posts, and the notifications of accounts.
 
-    Without `is_complete`, also add the communities of the posts and accounts, and return their names. A complete copy reads all communities.
+    Without `is_complete`, also add the communities of the posts and accounts, and return their names. Complete copies read all of them.
     """
     if not await calls.serves(POST, "communities and notifications"):
         extend(batch, "communities/reblogs", reblog_rows(reblog_times(batch)))
