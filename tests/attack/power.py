@@ -22,7 +22,7 @@ from state.chain.digest import state_digest
 from state.chain.head_change import HeadChange
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock, Wire
-from tests.helpers.based import based_chain, fork_of_young_chain
+from tests.helpers.based import based_chain, fork_of_young_chain, put_file
 from tests.helpers.nodes import dev_chain, make_block, transfer
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 
@@ -58,12 +58,8 @@ def new_disk(seed: int, is_based: bool) -> SimulatedDisk:
     """Return a disk, with the fork file if `is_based`."""
     disk = SimulatedDisk(seed)
     disk.make_folder(FOLDER.parent)
-    if not is_based:
-        return disk
-    file = disk.open(FORK, create=True)
-    file.write(fork_of_young_chain().read_bytes(), 0)
-    file.sync()
-    disk.sync_folder(FORK.parent)
+    if is_based:
+        put_file(disk, FORK, fork_of_young_chain().read_bytes())
     return disk
 
 

@@ -10,19 +10,24 @@ from node.fork.file import ForkOrigin, write_fork
 from node.snapshots.base import new_chain, read_base
 from state.chain.chain import Chain
 from state.chain.state_edits import SetBalance
+from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.values.asset import COIN, Asset
 from tests.helpers.nodes import dev_chain, make_block, transfer
+from tests.helpers.simulated_disk import SimulatedDisk
 
 BASE = 30  # the number of the block
 BASE_PLUGINS = ("account_by_key", "account_history", "rc", "transaction_status")
 
 
-def base_file(folder: Path, blocks: int = BASE, plugins: Iterable[str] = BASE_PLUGINS) -> Path:
-    """Write a fork file with the state of a chain after some blocks with transfers. The last 21 of them are reversible."""
+def base_file(folder: Path, blocks: int = BASE, plugins: Iterable[str] = BASE_PLUGINS, time: int = 0) -> Path:
+    """Write a fork file with the state of a chain after some blocks with transfers. The last 21 of them are reversible. With `time` the
+    head has this time.
+    """
     chain = dev_chain(*plugins)
+    late = time // COIN_BLOCK_INTERVAL - chain.state.head_time // COIN_BLOCK_INTERVAL - blocks
     for number in range(blocks):
         chain.push_transaction(transfer(chain, str(number)))
-        make_block(chain)
+        make_block(chain, max(0, late) if not number else 0)
     props, path = chain.state.props, folder / f"base-{blocks}"
     block_id, chain_id = props.head_block_id.hex(), chain.state.spec.chain_id.hex()
     write_fork(chain, path, ForkOrigin(source="http://source", chain_id=chain_id, number=blocks, block_id=block_id, time=props.time))
@@ -33,6 +38,15 @@ def base_file(folder: Path, blocks: int = BASE, plugins: Iterable[str] = BASE_PL
 def fork_of_young_chain() -> Path:
     """Return a fork file of a chain whose blocks are all reversible."""
     return base_file(Path(tempfile.mkdtemp(prefix="coind-fork-")), 5)
+
+
+def put_file(disk: SimulatedDisk, path: Path, data: bytes) -> None:
+    """Write a file to a disk in memory, so that it survives a power loss."""
+    disk.make_folder(path.parent)
+    file = disk.open(path, create=True)
+    file.write(data, 0)
+    file.sync()
+    disk.sync_folder(path.parent)
 
 
 def based(path: Path) -> dict[str, Any]:

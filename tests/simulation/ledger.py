@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from state.chain.head_change import HeadChange
+from state.protocol.spec import Base
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
 # A client's view of a transaction: no reply yet, pending, refused, in a block, or expired while a call waited for it.
@@ -52,13 +53,14 @@ class Sent(Struct):
 
 
 class Branch:
-    """The main branch during one life of the node, as the chain's listeners see it after each write to the log.
+    """The main branch during one life of the node, as the chain's listeners see it after each write to the log. It begins after `base`.
 
     `where` is the block number of each transaction in the branch, `popped` the time at which each block was undone, `switched_at` the time
     of the last switch or -1. `rivals` are the blocks that the node didn't make.
     """
 
-    def __init__(self, now: Callable[[], float], rivals: Collection[bytes]) -> None:
+    def __init__(self, now: Callable[[], float], rivals: Collection[bytes], base: Base) -> None:
+        self.base = base
         self.seen: list[Seen] = []
         self.where: dict[bytes, int] = {}
         self.popped: dict[bytes, float] = {}
@@ -89,7 +91,7 @@ class Branch:
 
     def _apply(self, block: SignedBlock) -> None:
         demand(block.previous == self.head_id, f"block {block.number} doesn't follow the head")
-        demand(block.number == len(self.seen) + 1, f"block {block.number} has a wrong number")
+        demand(block.number == self.height + 1, f"block {block.number} has a wrong number")
         self.seen.append(Seen(block, self._now()))
         for trx in block.transactions:
             demand(trx.id not in self.where, f"block {block.number} repeats a transaction")
@@ -103,8 +105,8 @@ class Branch:
 
     def has_reference(self, trx: SignedTransaction) -> bool:
         """Return whether the branch contains the transaction's reference block."""
-        number = len(self.seen) - (len(self.seen) - trx.ref_block_num) % 65536
-        return number == 0 or int.from_bytes(self.seen[number - 1].block.id[4:8], "little") == trx.ref_block_prefix
+        number = self.height - (self.height - trx.ref_block_num) % 65536
+        return number <= self.base.number or int.from_bytes(self.block(number).id[4:8], "little") == trx.ref_block_prefix
 
     def has_lost_reference(self, trx: SignedTransaction, since: float) -> bool:
         """Return whether the transaction's reference block was undone at or after `since`, even if it is in the branch again."""
@@ -119,12 +121,21 @@ class Branch:
     @property
     def head_id(self) -> bytes:
         """The id of the head block; zeros at genesis."""
-        return self.seen[-1].block.id if self.seen else bytes(20)
+        return self.seen[-1].block.id if self.seen else self.base.block_id
+
+    @property
+    def height(self) -> int:
+        """The number of the head block."""
+        return self.base.number + len(self.seen)
+
+    def block(self, number: int) -> SignedBlock:
+        """Return the block with this number."""
+        return self.seen[number - self.base.number - 1].block
 
     def has(self, block_id: bytes) -> bool:
         """Whether the branch contains a block."""
         number = int.from_bytes(block_id[:4], "big")
-        return 0 < number <= len(self.seen) and self.seen[number - 1].block.id == block_id
+        return self.base.number < number <= self.height and self.block(number).id == block_id
 
 
 class Counts(Struct):

@@ -155,12 +155,12 @@ async def send_loser(world: World) -> None:
     if life is None or not life.branch.undone or not life.branch.seen:
         return
     tip, first = life.branch.undone[0], life.branch.undone[-1]
-    if first.number <= life.state.props.last_irreversible_block_num:
+    if first.number <= life.context.chain.irreversible:
         return
     world.disturb(2 * COIN_BLOCK_INTERVAL)
     # The node itself made some of these blocks, long before they become the main branch again.
     world.rivals.update(block.id for block in life.branch.undone)
-    branch = made_branch(tip, life.branch.seen[-1].block.number + 1 - tip.number)
+    branch = made_branch(tip, life.branch.height + 1 - tip.number)
     world.rivals.update(block.id for block in branch)
     await send(world, branch)
 
@@ -171,7 +171,7 @@ async def send_branch(world: World, *, is_good: bool) -> None:
     if life is None or not life.branch.seen:
         return
     seen = life.branch.seen
-    depth = world.draw.randint(1, max(1, min(len(seen) - 1, 15, len(seen) - life.state.props.last_irreversible_block_num - 1)))
+    depth = world.draw.randint(1, max(1, min(len(seen) - 1, 15, life.branch.height - life.context.chain.irreversible - 1)))
     if depth >= len(seen):
         return
     parent = seen[-depth - 1].block

@@ -15,6 +15,7 @@ MINUTES_MIN, MINUTES_MAX = 20, 60
 # Scenes that every run needs, since without them the node does nothing.
 ALWAYS = ("quiet", "busy")
 IS_LONG = 0.7  # fraction of worlds with hours of quiet at their end
+IS_BASED = 0.2  # fraction of worlds with a forked chain
 
 
 class Result(Struct, frozen=True):
@@ -26,8 +27,10 @@ class Result(Struct, frozen=True):
     failure: str = ""
 
 
-def run_seed(task: tuple[int, str], minutes: float | None = None) -> Result:
-    """Run the simulation of a seed, with these scenes (separated by commas) or, if none are given, with scenes that the seed selects."""
+def run_seed(task: tuple[int, str], minutes: float | None = None, *, is_based: bool | None = None) -> Result:
+    """Run the simulation of a seed, with these scenes (separated by commas) or, if none are given, with scenes that the seed selects. With
+    `is_based` the chain begins with a fork file; by default the seed decides this too, unless scenes are given.
+    """
     seed, only = task
     draw = dice(seed, "choice")
     lasting = draw.uniform(MINUTES_MIN, MINUTES_MAX)
@@ -35,8 +38,10 @@ def run_seed(task: tuple[int, str], minutes: float | None = None) -> Result:
     chosen = [name for name in SCENES if name in ALWAYS or (name != LONG and draw.random() < 0.6)]
     names = [name for name in only.split(",") if name] or chosen
     is_long = not only and minutes is None and draw.random() < IS_LONG
+    if is_based is None:
+        is_based = not only and draw.random() < IS_BASED
     tune_collector()
-    world = World(seed)
+    world = World(seed, is_based=is_based)
     began = time.process_time()
     failure = ""
     try:

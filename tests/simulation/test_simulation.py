@@ -29,6 +29,13 @@ def test_node_keeps_its_guarantees_in_every_scene(scene: str, monkeypatch: pytes
     assert result.figures.restarts_compared >= 1
 
 
+@pytest.mark.parametrize("scene", ["", "fork", "kill"])
+def test_node_of_a_forked_chain_keeps_its_guarantees(scene: str) -> None:
+    result = run_seed((SEED, scene), 3.0, is_based=True)
+    assert not result.failure
+    assert result.figures.restarts_compared >= 1
+
+
 def test_node_switches_branches() -> None:
     results = [run_seed((seed, "fork"), 2.0) for seed in range(2)]
     assert not any(result.failure for result in results)

@@ -5,8 +5,10 @@ guarantees. `scenes` contains the events.
 import gc
 import io
 import logging
+import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from signal import SIGTERM
@@ -22,18 +24,21 @@ from node.processor.processor import Processor
 from node.runtime.address import Address
 from node.runtime.errors import NodeError
 from node.runtime.shutdown import first_error
+from node.snapshots.base import new_chain, read_base
 from node.snapshots.saver import EVERY
 from node.specs.builder import load_spec
+from node.storage.blocklog import LOG_NAME
+from node.storage.datafolder import fork_in
 from node.storage.sync_policy import SyncPolicy
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
-from state.chain.genesis import new_state
 from state.chain.head_change import HeadChange
-from state.plugins.registry import enable
 from state.protocol.constants import COIN_BLOCK_INTERVAL
+from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock
 from state.snapshot.image import parts_of
 from state.tables import State
+from tests.helpers.based import base_file, put_file
 from tests.helpers.log_capture import log_caught
 from tests.helpers.nodes import START
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
@@ -43,7 +48,7 @@ from tests.simulation.ledger import Branch, Broken, Counts, Figures, Ledger, dem
 from tests.simulation.network import HOST, PORT, Network
 
 SPEC = load_spec("dev")
-FOLDER = Path("/data")
+FOLDER, FORK = Path("/data"), Path("/fork")
 START_SECONDS_MAX = 600.0  # until a node answers
 STOP_SECONDS_MAX = 60.0
 LATE_SECONDS_MAX = 0.5  # of a block after the start of its slot
@@ -58,6 +63,13 @@ HELD_UP = (
 )  # fmt: skip
 
 End = Literal["killed", "cut", "stopped", "failed", "died", "died in a cut"]
+
+
+@cache
+def fork_file() -> Path:
+    """Return a fork file of a chain whose head is one slot before the start of the simulation."""
+    folder = Path(tempfile.mkdtemp(prefix="coind-simulation-"))
+    return base_file(folder, plugins=SPEC.plugins, time=START - COIN_BLOCK_INTERVAL)
 
 
 class Life:
@@ -98,7 +110,7 @@ class Life:
     def take_up(self) -> None:
         """Add the blocks up to the snapshot with which the node has started to the record of the main branch."""
         chain = self.context.chain
-        for number in range(len(self.branch.seen) + 1, chain.started_at + 1):
+        for number in range(self.branch.height + 1, chain.started_at + 1):
             block = chain.block_by_number(number)
             demand(block is not None, f"block {number} is missing after a start from a snapshot of block {chain.started_at}")
             assert block is not None
@@ -114,7 +126,7 @@ class Life:
         found = self.branch.where.get(trx_id)
         demand(found == number or self.branch.switches, f"{trx_id.hex()} is said to be in block {number}, and is in {found}")
         if found is not None:
-            self.acknowledged.add(self.branch.seen[found - 1].block.id)
+            self.acknowledged.add(self.branch.block(found).id)
 
     def promised(self, delay: float) -> int:
         """Return the number of blocks that must survive a power loss at the end of this life, on a disk whose syncs take at most `delay`
@@ -138,14 +150,18 @@ class Life:
 
 class World:
     """The simulated environment of one node, derived from a seed. Until the time `disturbed_until`, late blocks are accepted, because the
-    simulation has delayed the node.
+    simulation has delayed the node. With `is_based` the chain begins with a fork file.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, is_based: bool = False) -> None:
         self.seed = seed
+        self.is_based = is_based
+        self.spec = read_base(fork_file()) if is_based else SPEC
         self.draw = dice(seed, "scenes")
         self.clockwork = Clockwork(START)
         self.disk = SimulatedDisk(dice(seed, "disk").getrandbits(64))
+        if is_based:
+            put_file(self.disk, FORK, fork_file().read_bytes())
         self.delay = 0.0  # duration of thread work, in seconds
         self.network = Network(dice(seed, "network"), self._is_up, self._app_raised)
         self.signals = Signals()
@@ -240,7 +256,8 @@ class World:
         self._lives += 1
         self.figures.lives += 1
         settings = Settings(
-            spec=SPEC,
+            spec=self.spec,
+            base=self._fork() if self.is_based else None,
             plugins=self._plugins,
             http=Address(HOST, PORT),
             is_producing=True,
@@ -255,7 +272,7 @@ class World:
             transport=self.network.transport,
         )
         context = NodeContext(settings)
-        life = Life(self._lives, context, self.disk, Branch(trio.current_time, self.rivals))
+        life = Life(self._lives, context, self.disk, Branch(trio.current_time, self.rivals, self.spec.base))
         life.sync_seconds = self._sync.seconds
         context.chain.on_head_change.append(life.move)
         self.life = life
@@ -266,6 +283,12 @@ class World:
         self.disturb(SLOTS_TO_START * COIN_BLOCK_INTERVAL)
         self.note("start", life.number, life.loaded, life.branch.head_id)
         return life
+
+    def _fork(self) -> Path:
+        """Return the fork file for a start: that of the data folder once the folder has blocks, as `coind run --data` takes it."""
+        log, own = self.disk.nodes.get(FOLDER / LOG_NAME), fork_in(FOLDER, self.disk)
+        demand(own is not None or log is None or not log.data, "the folder has blocks and no fork file")
+        return own or FORK
 
     async def _live(self, life: Life) -> None:
         try:
@@ -366,9 +389,10 @@ class World:
             chain.on_head_change.clear()
             chain.clear_pending()
             props = chain.state.props
-            if common != after.loaded or props.last_irreversible_block_num >= common:
+            last = self.spec.base.number + common
+            if common != after.loaded or chain.irreversible >= last:
                 return
-            while props.head_block_number > common:
+            while props.head_block_number > last:
                 chain.pop_block()
             before.look()
         demand(before.digest == state_digest(after.state), f"the state after the restart at block {common} is another")
@@ -376,10 +400,10 @@ class World:
 
     def _compare_replay(self, after: Life) -> None:
         """Assert that a start from a snapshot leads to the same state and plugin data as a replay of all blocks."""
-        if not after.context.chain.started_at:
+        if after.context.chain.started_at == self.spec.base.number:
             return
         blocks = [each.block for each in after.branch.seen]
-        replayed = self._replayed = replayed_chain(self._replayed, blocks, self._plugins)
+        replayed = self._replayed = replayed_chain(self._replayed, blocks, self._plugins, self.spec)
         ours, theirs = image(replayed.state), image(after.state)
         for name in ours:
             demand(ours[name] == theirs[name], f"{name} is another after a start from a snapshot than after a replay")
@@ -477,17 +501,20 @@ def common_prefix_length(ones: list[bytes], others: list[bytes]) -> int:
     return count
 
 
-def replayed_chain(chain: Chain | None, blocks: list[SignedBlock], plugins: tuple[str, ...]) -> Chain:
+def replayed_chain(chain: Chain | None, blocks: list[SignedBlock], plugins: tuple[str, ...], spec: ChainSpec) -> Chain:
     """Return a chain that has replayed these blocks. It is `chain`, advanced, unless `chain` is None or on another branch."""
+    base = spec.base.number
     if chain is not None:
-        while (head := chain.head) is not None and (head.number > len(blocks) or blocks[head.number - 1].id != head.id):
+        while chain.state.props.head_block_number > base and (head := chain.head) is not None:
+            if head.number <= base + len(blocks) and blocks[head.number - base - 1].id == head.id:
+                break
             if chain.irreversible >= head.number:
                 chain = None
                 break
             chain.pop_block()
             chain.clear_pending()
-    chain = chain or Chain(new_state(SPEC, lambda fresh: enable(fresh, plugins)))
-    for block in blocks[chain.state.props.head_block_number :]:
+    chain = chain or new_chain(spec, fork_file() if base else None, plugins)
+    for block in blocks[chain.state.props.head_block_number - base :]:
         chain.push_block(block, TRUST_OWN)
     return chain
 
