@@ -82,7 +82,7 @@ def write_fork(chain: Chain, path: Path, origin: ForkOrigin, disk: Disk = SYSTEM
 
 
 def read_fork(path: Path, disk: Disk = SYSTEM) -> ForkFile:
-    """Read the origin and the spec of a fork file. Raises ForkError. Nothing in the file is trusted: it can be a stranger's."""
+    """Read the origin and the spec of a fork file, which can be a stranger's. Raises ForkError."""
     try:
         snapshot = Snapshot(path, disk)
         try:
@@ -96,7 +96,7 @@ def read_fork(path: Path, disk: Disk = SYSTEM) -> ForkFile:
             snapshot.close()
         spec = read_base(path, disk)
     except SnapshotError as error:
-        raise ForkError(f"{error}. Make the fork file again: coind fork URL --to FILE") from None
+        raise ForkError(str(error)) from None
     base = spec.base
     if (origin.number, origin.block_id, origin.time) != (base.number, base.block_id.hex(), base.time):
         raise ForkError(f"{path}: its state is of block {base.number}, not of the fork block {origin.number}")

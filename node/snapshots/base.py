@@ -20,6 +20,7 @@ from node.storage.disk import Disk, SystemDisk, written_whole
 from node.version import VERSION
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
+from state.chain.invariants import InvariantBroken, validate_invariants
 from state.chain.irreversible import no_block
 from state.plugins.registry import enable
 from state.protocol.spec import Base, ChainSpec
@@ -84,6 +85,10 @@ def _restore(chain: Chain, path: Path, disk: Disk) -> None:
         with collector_off():
             for deferred in restore(chain, snapshot.head, snapshot.chunks, no_block):
                 deferred.finish()
+        try:
+            validate_invariants(chain.state)
+        except InvariantBroken as error:
+            raise CorruptData(f"its state doesn't add up: {error}") from None
 
 
 @contextmanager
