@@ -79,7 +79,7 @@ async def make_fork(source: Source, request: ForkRequest, report: Report, spec: 
     world = await read_world(source)
     await add_plugin_rows(source, world.batch)
     world.batch |= await read_plugin_world(source)
-    fetched = await fetch(source, request, report)
+    fetched = await fetch(source, request, report, without_posts(world.batch))
     forked = forked_spec(world, keeps_keys=request.keys == "kept", witnesses=request.witnesses, keeps_chain_id=request.keeps_chain_id)
     report("building the chain")
     chain = build_fork(forked, world, fetched.batches)
@@ -141,17 +141,20 @@ def without_secrets(url: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
-async def fetch(source: Source, request: ForkRequest, report: Report) -> Fetched:
-    """Read accounts and posts. `report` is called with the progress. Raises NodeError."""
+async def fetch(source: Source, request: ForkRequest, report: Report, of_posts: Batch | None = None) -> Fetched:
+    """Read accounts and posts. `report` is called with the progress. Raises NodeError.
+
+    The last batch has the rows that refer to posts, first those of `of_posts`.
+    """
     batches: list[Batch] = []
-    later: list[Batch] = []
+    last = of_posts or {}
     notes: list[str] = []
     known: list[str] = []
     for names in chunks(request.accounts, ACCOUNTS_AT_ONCE):
         batch = await read_accounts(source, names)
         await add_plugin_rows(source, batch)
         batches.append(batch)
-        later.append(without_posts(batch))
+        add_rows(last, without_posts(batch))
         found = {row["name"] for row in batch.get("accounts", ())}
         known += [name for name in names if name in found]
         notes += [f"the source has no account {name}" for name in names if name not in found]
@@ -164,12 +167,19 @@ async def fetch(source: Source, request: ForkRequest, report: Report) -> Fetched
         batch = await read_posts(source, keys)
         await add_plugin_rows(source, batch)
         batches.append(batch)
+        add_rows(last, without_posts(batch))
         posts = {(row["author"], row["permlink"]) for row in batch.get("comments", ())}
         notes += [f"the source has no post @{author}/{permlink}" for author, permlink in keys if (author, permlink) not in posts]
         count += len(keys)
         report(f"{count:,} of {len(wanted):,} posts with their discussions")
-    batches += later
+    batches.append(last)
     return Fetched(batches, counted(batches), notes[:NOTES_MAX])
+
+
+def add_rows(batch: Batch, more: Batch) -> None:
+    """Add the rows of another batch to a batch."""
+    for section, rows in more.items():
+        batch.setdefault(section, []).extend(rows)
 
 
 async def newest_posts_of(source: Source, accounts: list[str], count: int, report: Report) -> list[PostKey]:

@@ -35,14 +35,21 @@ OF_ACCOUNT: tuple[tuple[str, Any], ...] = (
     ("database_api.find_account_recovery_requests", lambda name: {"accounts": [name]}),
     ("database_api.find_change_recovery_account_requests", lambda name: {"accounts": [name]}),
     ("database_api.find_decline_voting_rights_requests", lambda name: {"accounts": [name]}),
+    ("rc_api.find_rc_accounts", lambda name: {"accounts": [name]}),
+    ("condenser_api.get_followers", lambda name: [name, "", "blog", 100]),
+    ("condenser_api.get_blog_entries", lambda name: [name, 0, 50]),
+    ("bridge.get_profile", lambda name: {"account": name}),
+    ("bridge.list_all_subscriptions", lambda name: {"account": name}),
+    ("bridge.account_notifications", lambda name: {"account": name, "limit": 50}),
 )
 OF_POST: tuple[tuple[str, Any], ...] = (
     ("condenser_api.get_content", list),
     ("database_api.find_votes", lambda post: {"author": post[0], "permlink": post[1]}),
+    ("bridge.get_discussion", lambda post: {"author": post[0], "permlink": post[1]}),
 )
 
-# Ids depend on the order of rows. The others are data of plugins.
-OMITTED = ("id", "post_id", "reputation", "author_reputation")
+# Ids depend on the order of rows, and the rank of an account on all others.
+OMITTED = ("id", "post_id", "rank")
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +103,8 @@ def test_accounts_and_posts_are_those_of_the_source(source: LocalChain, flavour:
     assert posts
     calls = [(method, params(name)) for name in names for method, params in OF_ACCOUNT]
     calls += [(method, params(post)) for post in posts for method, params in OF_POST]
-    for method, params in calls:
+    # A steemd has no communities.
+    for method, params in [call for call in calls if flavour == "coind" or not call[0].startswith("bridge.")]:
         assert without_ids(answer(here, method, params)) == without_ids(answer(there, method, params)), (method, params)
 
 
