@@ -337,6 +337,7 @@ def new_following(context: NodeContext, processor: Processor, folder: DataFolder
         is_trusting=settings.is_trusting,
         clock=context.clock,
         workers=settings.workers,
+        is_copied=settings.origin is not None and settings.origin.is_complete,
     )
 
 

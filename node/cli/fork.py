@@ -38,6 +38,9 @@ def fork_command(
         Repeated,
         Parameter(help="The number of newest posts of each account, or @AUTHOR/PERMLINK with its discussion; can be repeated."),
     ] = (),
+    everything: Annotated[
+        Flag, Parameter(name="--all", help="Everything, with the source's chain id and keys: run --follow goes on with its blocks.")
+    ] = False,
     add: Annotated[Flag, Parameter(help="Add accounts and posts to a fork file, which keeps its block.")] = False,
     refresh: Annotated[Flag, Parameter(help="Read everything in a fork file again, at the source's present block.")] = False,
     keys: Annotated[
@@ -73,31 +76,41 @@ def fork_command(
     given = split(accounts), split(posts)
     path, url = target(source, to)
     if url is None and not (add or refresh):
-        if any((*given, keys, witnesses, chain_id, chain)):
+        if any((*given, everything, keys, witnesses, chain_id, chain)):
             raise NodeError(f"{source} is a fork file. Give --add or --refresh to change it, or the URL of a node to make another one.")
         assert path is not None
         describe(read_fork(path))
         return 0
-    path = require_path(path, is_changed=add or refresh)
-    if add and refresh:
-        raise NodeError("--add and --refresh contradict each other: --refresh reads everything at another block. Give one of them.")
+    path = require_path(path, add=add, refresh=refresh)
     fork = read_fork(path) if add or refresh else None
+    everything |= fork is not None and fork.origin.is_complete
+    require_consistent(add, everything, any(given), any((keys, witnesses, chain_id)), chain)
     request = requested(*given)
     if refresh and fork is not None:
         request = merged(request_again(fork), request)
-    elif add and (keys or witnesses or chain_id or chain):
-        raise NodeError("--add keeps the keys, witnesses and chain id of the fork file. Give --refresh to change them.")
-    request = replace(
-        request,
-        keys=request.keys if keys is None else "kept" if keys == "keep" else "derived",
-        witnesses=request.witnesses if witnesses is None else witnesses,
-        keeps_chain_id=request.keeps_chain_id if chain_id is None else chain_id == "keep",
-    )
+    request = with_options(request, keys, witnesses, chain_id)
     if url is None:
         assert fork is not None
         url = fork.origin.source
     spec = None if chain is None else load_spec(chain)
+    if everything:
+        return run_to_end(partial(_copy, url, requests_per_second, to or path, spec))
     return run_to_end(partial(_run, url, requests_per_second, path, to or path, request, fork if add else None, spec))
+
+
+async def _copy(url: str, requests_per_second: float | None, to: Path, spec: ChainSpec | None) -> int:
+    # Imported here, since other forks don't need it.
+    from node.fork.complete.forks import write_complete_fork
+
+    progress = StepProgress()
+    source = Source(url, requests_per_second)
+    try:
+        await write_complete_fork(source, to, progress.show, spec)
+    finally:
+        progress.close()
+        await source.close()
+    describe(read_fork(to))
+    return 0
 
 
 async def _run(
@@ -128,10 +141,13 @@ def target(source: str, to: Path | None) -> tuple[Path | None, str | None]:
     return path, None
 
 
-def require_path(path: Path | None, *, is_changed: bool) -> Path:
-    """Return the path of the fork file. Raises NodeError unless there is such a file if `is_changed`, and none otherwise."""
+def require_path(path: Path | None, *, add: bool, refresh: bool) -> Path:
+    """Return the path of the fork file. Raises NodeError unless there is such a file if it is changed, and none otherwise."""
     if path is None:
         raise NodeError("--to is missing. Give the fork file to write.")
+    if add and refresh:
+        raise NodeError("--add and --refresh contradict each other: --refresh reads everything at another block. Give one of them.")
+    is_changed = add or refresh
     if is_changed and not path.exists():
         raise NodeError(f"{path}: there is no such fork file. Without --add and --refresh, a new one is made.")
     if not is_changed and path.exists():
@@ -170,6 +186,26 @@ def post_key(text: str) -> PostKey:
     if found is None or not is_valid_account_name(found["author"]):
         raise NodeError(f"--posts {text!r}: expected a number of posts, or a post, for example @alice/my-first-post")
     return found["author"], found["permlink"]
+
+
+def require_consistent(add: bool, everything: bool, is_part: bool, is_other: bool, chain: str | None) -> None:
+    """Raise NodeError if options contradict each other. `is_part`: accounts or posts are named; `is_other`: it differs from the source
+    in keys, witnesses or chain id.
+    """
+    if everything and (is_part or add or is_other):
+        raise NodeError("--all reads everything, and keeps the source's keys and chain id. Remove the options that say otherwise.")
+    if add and (is_other or chain):
+        raise NodeError("--add keeps the keys, witnesses and chain id of the fork file. Give --refresh to change them.")
+
+
+def with_options(request: ForkRequest, keys: str | None, witnesses: int | None, chain_id: str | None) -> ForkRequest:
+    """Return a request with the given values of --keys, --witnesses and --chain-id. None leaves a value as it is."""
+    return replace(
+        request,
+        keys=request.keys if keys is None else "kept" if keys == "keep" else "derived",
+        witnesses=request.witnesses if witnesses is None else witnesses,
+        keeps_chain_id=request.keeps_chain_id if chain_id is None else chain_id == "keep",
+    )
 
 
 def merged(before: ForkRequest, request: ForkRequest) -> ForkRequest:

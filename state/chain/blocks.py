@@ -120,6 +120,11 @@ def apply_beginning(state: State, block: SignedBlock, count: int, skip_flags: in
 def apply_block(state: State, block: SignedBlock, skip_flags: int = Skip.NOTHING) -> None:
     """Apply a block or raise a refusal. After a refusal the caller undoes partial changes."""
     apply_beginning(state, block, len(block.transactions), skip_flags)
+    apply_end(state, block, skip_flags)
+
+
+def apply_end(state: State, block: SignedBlock, skip_flags: int = Skip.NOTHING) -> None:
+    """Apply what follows the transactions of a block, or raise a refusal."""
     if block.number == 1:
         require_accounts(state)
     here = state.position

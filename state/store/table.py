@@ -138,6 +138,24 @@ class Table(BackgroundLoadable, Generic[RowT]):
         self._record((self._undo_insert, row, None))
         return row
 
+    def insert_at(self, row_id: int, row: RowT) -> RowT:
+        """Insert a new row under an id, or under the next id if the id has a row. Raises NotUnique."""
+        following = self.next_id
+        if row_id in self._rows or row_id == following:
+            return self.insert(row)
+        self._record((self._set_next_id, following, None))
+        self.next_id = row_id
+        try:
+            self.insert(row)
+        except BaseException:
+            self.next_id = following
+            raise
+        self.next_id = max(following, row_id + 1)
+        self._in_order &= row_id >= following
+        for index in self._lazy:
+            index.dirty.add(row_id)
+        return row
+
     def modify(self, row: RowT, /, **changes: Any) -> None:
         """Set fields of a row and update the indices that read them. Raises NotUnique."""
         assert self._rows.get(row.id) is row, "the row is not in this table"
@@ -382,6 +400,9 @@ class Table(BackgroundLoadable, Generic[RowT]):
         for lazy in self._lazy:
             lazy.unread = min(lazy.unread, row_id)
         row.id = -1
+
+    def _set_next_id(self, next_id: int, _: None) -> None:
+        self.next_id = next_id
 
     def _unremove(self, row: RowT, _: None) -> None:
         self._move_in(row)

@@ -50,8 +50,7 @@ class Player:
 
     def __init__(self, folder: Path, plugins: Iterable[str] = PLUGINS, processor: type[StubProcessor] = StubProcessor) -> None:
         self.folder = folder
-        self.chain = Chain(new_state(load_spec("steem-testnet"), prepare=lambda state: enable(state, plugins)))
-        self.wire = self.chain.state.wire
+        self.processor = processor
         log = folder / "block_log"
         self.log = log.read_bytes() if log.exists() else gzip.decompress((folder / "block_log.gz").read_bytes())
         self.places = list(frames(self.log))
@@ -59,15 +58,21 @@ class Player:
         self.looks = True  # whether to check that refusals change nothing
         self.refused: Counter[str] = Counter()
         self.stood: tuple[str, int] | None = None  # the state after the last refusal, if nothing was pushed since
+        self.plugins = None if plugins is PLUGINS else tuple(plugins)
+        self.use(Chain(new_state(load_spec("steem-testnet"), prepare=lambda state: enable(state, plugins))))
+
+    def use(self, chain: Chain) -> None:
+        """Play on a chain from now on."""
+        self.chain, self.wire = chain, chain.state.wire
         self.service = Service(
             watched(METHODS.values()),
             wire=self.wire,
-            plugins=None if plugins is PLUGINS else tuple(plugins),
-            state=self.chain.state,
-            chain=self.chain,
-            processor=processor(self.chain),
-            devchain=DevChain(self.chain, ChainClock()),
-            series=SupplyHistory(self.chain),
+            plugins=self.plugins,
+            state=chain.state,
+            chain=chain,
+            processor=self.processor(chain),
+            devchain=DevChain(chain, ChainClock()),
+            series=SupplyHistory(chain),
         )
         self.served = set(self.service.registry.names)
 

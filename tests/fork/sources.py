@@ -413,7 +413,11 @@ def service_of(chain: LocalChain | Chain) -> Service:
         return chain._service
     state = chain.state
     groups = ("explorer_api.", "network_broadcast_api.", "chain_api.")
-    methods = [method for name, method in READING.items() if not name.startswith(groups) and "broadcast" not in name]
+    methods = [
+        method
+        for name, method in READING.items()
+        if name == "explorer_api.get_next_ids" or (not name.startswith(groups) and "broadcast" not in name)
+    ]
     return Service(methods, wire=state.wire, plugins=state.plugins, clock=lambda: state.head_time, state=state, chain=chain)
 
 

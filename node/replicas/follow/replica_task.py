@@ -246,8 +246,9 @@ def new_following(
     is_trusting: bool,
     clock: Clock,
     workers: int = 0,
+    is_copied: bool = False,
 ) -> ReplicaTask:
-    """Return the task that keeps a chain in sync with a node or a broker."""
+    """Return the task that keeps a chain in sync with a node or a broker. `is_copied`: the chain begins with a complete copy of another."""
     spec = chain.state.spec
     applier = ReplicaApplier(chain, reset=reset if spec.is_test else None, is_trusting=is_trusting, workers=workers)
     source: Source
@@ -256,5 +257,5 @@ def new_following(
 
         source = BrokerSource(url, spec)
     else:
-        source = NodeSource(url, spec, chain.state.wire)
+        source = NodeSource(url, spec, chain.state.wire, is_copied=is_copied)
     return ReplicaTask(url, source, applier, processor, failed, clock)

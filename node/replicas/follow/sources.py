@@ -61,10 +61,13 @@ class Source(Protocol):
 
 
 class NodeSource:
-    """Source that reads the blocks of another node over HTTP."""
+    """Source that reads the blocks of another node over HTTP.
 
-    def __init__(self, url: str, spec: ChainSpec, wire: Wire) -> None:
-        self.url, self._spec, self._wire = url, spec, wire
+    With `is_copied`, this node's chain begins with a complete copy of a chain that began earlier, for example of the other node's.
+    """
+
+    def __init__(self, url: str, spec: ChainSpec, wire: Wire, *, is_copied: bool = False) -> None:
+        self.url, self._spec, self._wire, self._is_copied = url, spec, wire, is_copied
         self._scheduler = ReplyScheduler()
 
     async def batches(self, position: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
@@ -107,8 +110,12 @@ class NodeSource:
                     batch.append(await self._scheduler.run(partial(read_packed, line)))
                     continue
                 header = read_header(line)
-                require_same_chain(self.url, self._spec, header)
-                require_same_state(self.url, header, position)
+                if self._is_copied and header.base < self._spec.base.number:
+                    # Blocks show whether it's the same chain. State edits before the copy are part of it.
+                    require_same_id(self.url, self._spec, header)
+                else:
+                    require_same_chain(self.url, self._spec, header)
+                    require_same_state(self.url, header, position)
                 has_header = True
                 batch.append(Heartbeat(header.head))
             yield batch
@@ -182,8 +189,7 @@ def require_same_state(url: str, header: StreamHeader, position: SyncPosition) -
 
 def require_same_chain(url: str, spec: ChainSpec, header: StreamHeader) -> None:
     """Raise WrongChain if the other chain has another id or genesis."""
-    if header.chain_id != spec.chain_id.hex():
-        raise another_chain(url, f"the chain {header.name}", header.chain_id, spec)
+    require_same_id(url, spec, header)
     if header.genesis != genesis_fingerprint(spec) and (header.base or spec.base.number):
         theirs_text, own_text = (f"after block {number}" if number else "at genesis" for number in (header.base, spec.base.number))
         what = "with another fork file" if theirs_text == own_text else own_text
@@ -199,6 +205,12 @@ def require_same_chain(url: str, spec: ChainSpec, header: StreamHeader) -> None:
             f"{url} has the chain {header.name} from another genesis than this node's {spec.name}{differs}. Start both with the same"
             " --chain, --witnesses, --accounts and --no-produce."
         )
+
+
+def require_same_id(url: str, spec: ChainSpec, header: StreamHeader) -> None:
+    """Raise WrongChain if the other chain has another id."""
+    if header.chain_id != spec.chain_id.hex():
+        raise another_chain(url, f"the chain {header.name}", header.chain_id, spec)
 
 
 def another_chain(url: str, theirs: str, chain_id: str, spec: ChainSpec) -> WrongChain:

@@ -7,7 +7,9 @@ import pytest
 
 from node.app.local_chain import LocalChain
 from node.fork.file import ForkFile, read_fork
+from node.snapshots.base import new_chain
 from state.chain.invariants import validate_invariants
+from state.plugins.registry import PLUGINS
 from tests.fork.sources import SourceNode
 from tests.fork.town import town
 from tests.helpers.commands import coind
@@ -119,9 +121,24 @@ def test_run_starts_with_the_file(capsys: pytest.CaptureFixture[str], started: S
         ("URL", "--to", "taken", "--add", "--refresh"),
         ("URL", "--to", "taken", "--add", "--keys", "keep"),
         ("http://x y", "--to", "f"),
+        ("URL", "--to", "f", "--all", "--accounts", "alice"),
+        ("URL", "--to", "f", "--all", "--chain-id", "new"),
     ],
 )
 def test_arguments_that_contradict_each_other_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
     monkeypatch.chdir(tmp_path)
     Path("taken").write_text("not a fork file")
     same_as_golden(refused("fork", *("http://127.0.0.1:1" if word == "URL" else word for word in words)))
+
+
+def test_a_complete_copy_keeps_the_chain(capsys: pytest.CaptureFixture[str], source: SourceNode, url: str, tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    fork = forked(capsys, url, "--all", "--to", path)
+    assert (fork.spec.chain_id, fork.origin.is_complete, fork.origin.keys) == (source.spec.chain_id, True, "kept")
+    assert fork.origin.counts["accounts"] == len(source.chain.state.accounts)
+    assert not (tmp_path / "f.pages").exists()
+    chain = new_chain(fork.spec, path, PLUGINS)
+    assert {row.name for row in chain.state.accounts} == {row.name for row in source.chain.state.accounts}
+    validate_invariants(chain.state)
+    assert forked(capsys, path, "--refresh").origin.is_complete
+    same_as_golden(refused("fork", path, "--add", "--accounts", "alice"))

@@ -1,0 +1,303 @@
+"""Copies all rows of a source: its lists page by page, then what its blocks have changed meanwhile. Then the copy follows the source until
+nothing is in doubt.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import trio
+from msgspec import Struct
+
+from node.fork.complete.copied_state import CopiedState
+from node.fork.complete.listings import ACCOUNTS, COMMENTS, LISTINGS, VOTES, WORLD, Listing, Unit, key_of
+from node.fork.complete.lockstep import Anew, Lockstep
+from node.fork.complete.pages import About, PageFolder
+from node.fork.complete.world import ChainReader, Head
+from node.fork.fetch import counted
+from node.fork.rows import Reader
+from node.fork.source import Source
+from node.fork.spec import read_spec
+from node.runtime.errors import NodeError
+from state.portable import PORTABLE, Batch, PortableRow
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import SignedBlock, Wire
+from state.tables import State
+from state.tables.witnesses import ELECTED, MINER, TIMESHARE
+
+ATTEMPTS_MAX = 3
+RESUMED_BLOCKS_MAX = 10_000  # blocks that an interrupted copy may be behind
+STANDING_SECONDS = 60  # a source whose head is older makes no blocks
+REPORTED_ROWS = 10_000
+PROXIES_MAX, ANCESTORS_MAX = 4, 65_536
+
+Report = Callable[[str], None]
+
+
+class Copied(Struct):
+    """A complete copy: its state, the block to which it belongs, how many rows of which tables were read, and what can't be right."""
+
+    state: State
+    block: SignedBlock
+    counts: dict[str, int]
+    notes: tuple[str, ...]
+
+
+async def copy_all(
+    source: Source,
+    folder: Path,
+    plugins: Iterable[str],
+    report: Report,
+    spec: ChainSpec | None = None,
+    now: Callable[[], float] = time.time,
+) -> Copied:
+    """Copy the whole state of a source. The pages are kept in `folder` until the copy is complete, so that another call goes on.
+
+    `spec` is the source's chain spec; by default it is found out. `now` is the time by the clock of this machine.
+    """
+    spec = await read_spec(source) if spec is None else spec
+    for _attempt in range(ATTEMPTS_MAX):
+        copying = Copying(source, spec, PageFolder(folder), tuple(plugins), report, now)
+        try:
+            return await copying.run()
+        except Anew as error:
+            report(f"{error}. Reading begins anew")
+            copying.pages.remove()
+    raise NodeError(f"{source.url} can't be copied: its rows didn't fit each other in {ATTEMPTS_MAX} attempts")
+
+
+class Copying:
+    """One attempt to copy a source."""
+
+    def __init__(
+        self, source: Source, spec: ChainSpec, pages: PageFolder, plugins: tuple[str, ...], report: Report, now: Callable[[], float]
+    ) -> None:
+        self._source, self._spec, self.pages, self._plugins, self._report, self._now = source, spec, pages, plugins, report, now
+        self._reader = Reader(source.url, spec, with_ids=True)
+        self._chain = ChainReader(source, self._reader, Wire(spec))
+        self._lists = self._chain.lists
+        self._rows_read = 0
+        self._read_rows: dict[str, Batch] = {}
+        self._small: dict[str, Batch] = {}
+        self._patches: dict[Unit, Batch] = {}
+        self._next_ids: dict[str, int] = {}
+
+    async def run(self) -> Copied:
+        """Return the copy. Raises Anew if reading has to begin anew."""
+        start = await self._begin()
+        self._report(f"reading all rows of {self._source.url} from block {start.number} on")
+        for listing in await self._chain.small():
+            await self._read(listing)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._read_all, (COMMENTS, VOTES))
+            nursery.start_soon(self._read_all, (ACCOUNTS,))
+        head, doubted = await self._catch_up(start)
+        blocks = await self._chain.blocks(head.number, head.number)
+        if not blocks or (block := blocks[0]).id.hex() != head.block_id:
+            raise Anew(f"the source has switched to another branch than that of block {head.number}")
+        self._report(f"making the state of block {head.number}")
+        batch = self._batch(doubted) | await self._chain.transactions(block.number, block.timestamp)
+        copy = CopiedState(self._spec, self._plugins)
+        try:
+            copy.load(batch, self._next_ids)
+        except ValueError as error:
+            raise Anew(f"the rows that were read don't fit each other: {error}") from None
+        counts = counted([batch])
+        del batch
+        is_standing = not doubted and self._now() - block.timestamp > STANDING_SECONDS
+        lockstep = Lockstep(copy, self._chain, doubted, self._report, is_standing=is_standing)
+        if not is_standing:
+            self._report(f"following the source from block {head.number} on: {len(doubted)} accounts, posts and votes are in doubt")
+        await lockstep.run()
+        self._patches.clear()
+        return Copied(copy.state, lockstep.head_block or block, counts, self._reader.notes.texts)
+
+    # -------------------------------------------------------------- pages
+
+    async def _begin(self) -> Head:
+        """Return the block at which reading began: that of an interrupted copy if it can go on, or the head."""
+        head, about = await self._chain.read_head(), self.pages.about()
+        chain_id = self._spec.chain_id.hex()
+        if about is not None and (about.url, about.chain_id) == (self._source.url, chain_id):
+            start = Head(about.number, about.block_id)
+            if head.number - RESUMED_BLOCKS_MAX <= start.number <= head.number and await self._is_on_branch(start):
+                self._report("going on with an interrupted copy")
+                return start
+        self.pages.begin(About(self._source.url, chain_id, head.number, head.block_id))
+        return head
+
+    async def _is_on_branch(self, head: Head) -> bool:
+        blocks = await self._chain.blocks(head.number, head.number)
+        return bool(blocks) and blocks[0].id.hex() == head.block_id
+
+    async def _read_all(self, listings: tuple[Listing, ...]) -> None:
+        for listing in listings:
+            await self._read(listing)
+
+    async def _read(self, listing: Listing) -> None:
+        """Read the pages of a listing that aren't in the folder."""
+        found = self._read_rows[listing.table] = joined(listing, self.pages.batches(listing.table))
+        start, is_done = self.pages.position(listing.table)
+        if is_done:
+            return
+        async for records, following, is_last in self._lists.pages(listing, start):
+            batch = self._lists.rows(listing, records)
+            self.pages.append(listing.table, batch, following, is_last=is_last)
+            for table, rows in batch.items():
+                found[table] += rows
+            before, self._rows_read = self._rows_read, self._rows_read + len(records)
+            if before // REPORTED_ROWS != self._rows_read // REPORTED_ROWS:
+                self._report(f"{self._rows_read:,} rows, now {listing.table.replace('_', ' ')}")
+
+    # -------------------------------------------------------------- what has changed meanwhile
+
+    async def _catch_up(self, start: Head) -> tuple[Head, set[Unit]]:
+        """Read again what the blocks after `start` can have changed, until all was read at one block. Return that block and the units that
+        were read again.
+        """
+        at, doubted = start, set[Unit]()
+        while True:
+            head = await self._chain.read_head()
+            units: set[Unit] = {WORLD}
+            if head != at:
+                if head.number <= at.number or not await self._is_on_branch(at):
+                    raise Anew(f"the source has switched to another branch than that of block {at.number}")
+                self._report(f"reading again what {head.number - at.number} blocks have changed")
+                named = await self._chain.named_in(at.number + 1, head.number)
+                named.accounts |= await self._read_small()
+                units |= set(named.units(with_small=False))
+                doubted |= units
+            is_steady = await self._read_units(units, head)
+            self._next_ids = await self._chain.next_ids()
+            if is_steady and head == await self._chain.read_head():
+                return head, doubted
+            doubted |= units
+            at = head
+
+    async def _read_small(self) -> set[str]:
+        """Read the small tables again. Return the accounts whose rows in them have changed."""
+        owners: set[str] = set()
+        for listing in await self._chain.small():
+            before = self._small.get(listing.table) or self._read_rows[listing.table]
+            now: Batch = {table: [] for table in listing.tables}
+            async for records, _, _ in self._lists.pages(listing):
+                for table, rows in self._lists.rows(listing, records).items():
+                    now[table] += rows
+            if listing.unit:
+                same, other = by_key(listing.table, before[listing.table]), by_key(listing.table, now[listing.table])
+                changed = [*same.items(), *other.items()]
+                owners |= {row[listing.unit[0]] for key, row in changed if same.get(key) != other.get(key)}
+            self._small[listing.table] = now
+        return owners
+
+    async def _read_units(self, units: set[Unit], head: Head) -> bool:
+        """Read units again, and with them the proxies of accounts and the ancestors of comments. Return whether `head` was the head all the
+        time.
+        """
+        is_steady, done, waiting = True, set[Unit](), set(units)
+        for _ in range(ANCESTORS_MAX):
+            following: set[Unit] = set()
+            async for seen, found in self._chain.units(waiting):
+                is_steady &= seen == head
+                self._patches |= found
+                for batch in found.values():
+                    following |= {("accounts", (row["proxy"],)) for row in batch.get("accounts", ()) if row["proxy"]}
+                    parents = ((row["parent_author"], row["parent_permlink"]) for row in batch.get("comments", ()) if row["parent_author"])
+                    following |= {("comments", key) for key in parents}
+            done |= waiting
+            waiting = following - done
+            if not waiting:
+                break
+        units |= done
+        return is_steady
+
+    # -------------------------------------------------------------- the state
+
+    def _batch(self, doubted: set[Unit]) -> Batch:
+        """Return all rows. Rows that refer to rows that aren't here are left out, and are in doubt."""
+        batch: Batch = dict(self._patches[WORLD])
+        for listing in LISTINGS.values():
+            batch |= self._rows_of(listing)
+        names = {row["name"] for row in batch["accounts"]}
+        comments = {(row["author"], row["permlink"]) for row in batch["comments"]}
+        kept: list[PortableRow] = []
+        for row in batch["comments"]:
+            if row["root_comment"] in comments:
+                kept.append(row)
+            else:
+                doubted.add(("comments", (row["author"], row["permlink"])))
+        if len(kept) < len(batch["comments"]):
+            batch["comments"] = kept
+            comments = {(row["author"], row["permlink"]) for row in kept}
+            batch["comment_contents"] = [row for row in batch["comment_contents"] if row["comment"] in comments]
+        votes = []
+        for row in batch["comment_votes"]:
+            if row["comment"] in comments and row["voter"] in names:
+                votes.append(row)
+            else:
+                doubted.add(("comment_votes", row["comment"]))
+        batch["comment_votes"] = votes
+        set_schedules(batch)
+        for token in batch["smt_tokens"]:
+            if token["current_supply"]:
+                raise NodeError(f"{self._source.url} has tokens with balances, which no method lists")
+        return batch
+
+    def _rows_of(self, listing: Listing) -> Batch:
+        """Return the rows of a listing, each once."""
+        if listing.table in self._small:
+            return {table: list(by_key(table, rows).values()) for table, rows in self._small[listing.table].items()}
+        patched = {unit[1]: rows for unit, rows in self._patches.items() if unit[0] == listing.table}
+        pages = self._read_rows.pop(listing.table, {})
+        found: Batch = {}
+        for table in listing.tables:
+            rows = by_key(table, pages.pop(table, ())).values()
+            found[table] = [row for row in rows if unit_key(listing, table, row) not in patched] if patched else list(rows)
+            for some in patched.values():
+                found[table] += some[table]
+        return found
+
+
+def joined(listing: Listing, batches: Iterable[Batch]) -> Batch:
+    """Return the rows of several batches in one."""
+    found: Batch = {table: [] for table in listing.tables}
+    for batch in batches:
+        for table, rows in batch.items():
+            found[table] += rows
+    return found
+
+
+def by_key(table: str, rows: Iterable[PortableRow]) -> dict[Any, PortableRow]:
+    """Return rows by their keys and, where several rows can have the same key, their ids. The last row with a key stays."""
+    columns = PORTABLE[table].key
+    if table in ("owner_histories", "delegation_expirations"):
+        columns = (*columns, "id")
+    return {tuple([row[column] for column in columns]): row for row in rows}
+
+
+def unit_key(listing: Listing, table: str, row: PortableRow) -> Any:
+    """Return the key of the unit of a row in a table of a listing."""
+    if table == listing.table:
+        return key_of(listing, row)
+    return row["comment"] if listing is COMMENTS else (row["account"],)
+
+
+def set_schedules(batch: Batch) -> None:
+    """Set the column of witnesses that no method shows: how they got their slots in this round. The next round sets it by the rules.
+
+    The witnesses with the most votes have been elected. The others of the round are there by virtual time, which has just begun anew for
+    them. If the pay of the round isn't that of these numbers, there has been no round yet, and all are miners.
+    """
+    schedule = batch["witness_schedules"][0]
+    round_names = {name for name in schedule["current_shuffled_witnesses"] if name}
+    by_votes = sorted(batch["witnesses"], key=lambda row: (-row["votes"], row["owner"]))
+    in_round = [row for row in by_votes if row["owner"] in round_names]
+    now, pay = schedule["current_virtual_time"], 0
+    for rank, row in enumerate(in_round):
+        has_new_lap = row["virtual_last_update"] == now and row["virtual_position"] == 0
+        row["schedule"] = TIMESHARE if has_new_lap and rank >= schedule["max_voted_witnesses"] else ELECTED
+        pay += schedule["timeshare_weight" if row["schedule"] == TIMESHARE else "elected_weight"]
+    if pay != schedule["witness_pay_normalization_factor"]:
+        for row in batch["witnesses"]:
+            row["schedule"] = MINER

@@ -1,0 +1,102 @@
+"""Complete copies of sources that make blocks while they're read. Dice decide at which calls the source moves."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node.fork.complete.pages import PageFolder
+from node.runtime.errors import NodeError
+from state.portable import shown_digest
+from tests.conformance.play import Player
+from tests.conftest import CASES
+from tests.fork.copies import Production, copied
+
+UNSEEN = ("transactions", "block_summaries", "account_metadata", "account_authorities", "comment_contents", "liquidity_rewards")
+
+
+def ids(player: Player, state: Any) -> dict[str, list[int]]:
+    return {name: [row.id for row in table] for name, table in state.tables() if name not in UNSEEN}
+
+
+def at_block(case: str, number: int) -> Player:
+    player = Player(CASES / case, ())
+    player.advance(number)
+    return player
+
+
+@pytest.mark.parametrize(
+    ("case", "height", "seed"), [("rewards", 30, 1), ("walk_random", 1500, 1), ("walk_random", 700, 5), ("threads", 100, 2)]
+)
+def test_a_copy_is_equal_to_a_source_that_makes_blocks(case: str, height: int, seed: int, tmp_path: Path) -> None:
+    player = at_block(case, height)
+    production = Production(player, seed)
+    copy = copied(player, tmp_path, on_call=production)
+    source = at_block(case, copy.block.number).chain.state
+    assert production.blocks > 0
+    assert copy.block.number > height
+    assert shown_digest(copy.state) == shown_digest(source)
+    assert ids(player, copy.state) == ids(player, source)
+
+
+def test_a_copy_of_a_source_that_switches_to_another_branch(tmp_path: Path) -> None:
+    player = at_block("rewards", 60)
+    calls = 0
+
+    def switch(method: str) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 60:  # after the copy has followed some blocks
+            player.chain.pop_blocks(3)
+            player.chain.clear_pending()
+        elif calls % 20 == 0:
+            production(method)
+
+    production = Production(player, 3, block=1)
+    copy = copied(player, tmp_path, on_call=switch)
+    source = at_block("rewards", copy.block.number).chain.state
+    assert shown_digest(copy.state) == shown_digest(source)
+
+
+class Interrupted(NodeError):
+    """Raised in place of an answer."""
+
+
+def test_an_interrupted_copy_goes_on(tmp_path: Path) -> None:
+    player = at_block("walk_random", 1500)
+    calls: list[str] = []
+
+    def stop_at(count: int) -> Any:
+        def on_call(method: str) -> None:
+            calls.append(method)
+            if len(calls) == count:
+                raise Interrupted("interrupted")
+
+        return on_call
+
+    for count in (5, 15, 24):
+        calls.clear()
+        with pytest.raises(BaseException) as caught:
+            copied(player, tmp_path, on_call=stop_at(count))
+        assert "interrupted" in repr(caught.value.exceptions if isinstance(caught.value, BaseExceptionGroup) else caught.value)
+    player.advance(1503)
+    with (tmp_path / "pages" / "accounts").open("ab") as file:
+        file.write(b"a damaged end")
+    calls.clear()
+    texts: list[str] = []
+    copy = copied(player, tmp_path, texts.append, stop_at(10**9))
+    assert "going on with an interrupted copy" in texts
+    assert "database_api.list_limit_orders" in calls  # again, since there were blocks
+    assert copy.block.number == 1503
+    assert shown_digest(copy.state) == shown_digest(at_block("walk_random", 1503).chain.state)
+
+
+def test_pages_of_another_source_are_replaced(tmp_path: Path) -> None:
+    copied(at_block("rewards", 30), tmp_path)
+    folder = PageFolder(tmp_path / "pages")
+    about = folder.about()
+    assert about is not None
+    folder.begin(type(about)("http://another", about.chain_id, about.number, about.block_id))
+    texts: list[str] = []
+    copied(at_block("rewards", 31), tmp_path, texts.append)
+    assert "going on with an interrupted copy" not in texts
