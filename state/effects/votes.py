@@ -46,12 +46,28 @@ def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
     votes, most = witness.votes + delta, state.props.total_vesting_shares
     if not INT64_MIN <= votes <= most:
         share(votes)
+        if state.spec.is_partial and votes > most:
+            votes -= drop_outside_votes(state, witness, votes - most)
         require(votes <= most, condition="w.votes <= get_dynamic_global_properties().total_vesting_shares.amount")
     scheduled = scheduled_after(state, now, position, votes)
     if state.hardfork >= 4 and scheduled < now:
         # The time of a slow witness can wrap, which puts it first. Since hardfork 4 it is last instead.
         scheduled = UINT128_MAX
     state.witnesses.modify(witness, votes=votes, virtual_position=position, virtual_last_update=now, virtual_scheduled_time=scheduled)
+
+
+def drop_outside_votes(state: State, witness: Witness, weight: int) -> int:
+    """Drop outside votes for a witness, at most `weight`, on a partial chain. Return the weight that was dropped.
+
+    Among them can be the weight of an account that is here, but whose proxy's votes aren't. If such an account loses its VESTS, the votes
+    remain, and a witness can get more votes than there are VESTS.
+    """
+    row = state.outside_witness_votes.by_witness.get(witness.owner)
+    if row is None:
+        return 0
+    dropped = min(row.weight, weight)
+    state.outside_witness_votes.modify(row, weight=row.weight - dropped)
+    return dropped
 
 
 def voted_witnesses(state: State, account: Account) -> list[Witness]:

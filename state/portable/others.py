@@ -7,6 +7,8 @@ votes: it is negative by the weight that accounts here have from accounts that a
 
 from collections import Counter
 
+from msgspec import Struct
+
 from state.effects.balances import adjust_supply, median_price, vests_to_coin
 from state.protocol.authority import Authority
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, VESTS, is_smt
@@ -35,6 +37,33 @@ def others(state: State) -> Account:
     if row is None:
         raise ValueError("only a chain that began with a part of another chain's state can import accounts")
     return row
+
+
+class Given(Struct, frozen=True):
+    """What the invariants of a partial chain were given from outside, besides `all others`.
+
+    Weights of votes that accounts that aren't here have given to witnesses (by name) and to proposals (by id), and the numbers of accounts
+    that are here in full, light, and by name only.
+    """
+
+    witness_votes: dict[str, int]
+    proposal_votes: dict[int, int]
+    full_accounts: int
+    light_accounts: int
+    named_accounts: int
+
+
+def given(state: State) -> Given:
+    """Return what a partial chain was given from outside."""
+    partial = len(state.partial_accounts)
+    light = sum(row.is_light for row in state.partial_accounts)
+    return Given(
+        witness_votes={row.witness: row.weight for row in state.outside_witness_votes if row.weight},
+        proposal_votes={row.proposal_id: row.weight for row in state.outside_proposal_votes if row.weight},
+        full_accounts=len(state.accounts) - partial - 1,
+        light_accounts=light,
+        named_accounts=partial - light,
+    )
 
 
 def make_others(state: State) -> None:

@@ -6,6 +6,7 @@ from rpc.declare.arguments import AccountName, UInt32
 from rpc.declare.method import method
 from rpc.devchain import DevChain
 from state.portable.arrivals import account_level
+from state.portable.others import given
 from state.protocol.values.text import time_text
 from state.tables import State
 
@@ -26,7 +27,8 @@ class ForkDetails(TypedDict):
 
     `accounts` and `posts` are those that the fork was made with, and `newest_posts` the number of posts of each account. `counts` are rows
     by kind, and `notes` say what the source doesn't give. If `is_on_demand`, the node fetches accounts and posts when they are asked for.
-    The totals of fetches are those since the start of the node. `mirrored` counts the operations of later blocks of the source.
+    The totals of fetches are those since the start of the node. `mirrored` counts the operations of later blocks of the source. `given` is
+    what a fork with a part of the accounts was given from outside, besides the account of all others; on a complete copy it is null.
     """
 
     source: str
@@ -48,6 +50,19 @@ class ForkDetails(TypedDict):
     fetched_bytes: int
     last_fetches: list[FetchEntry]
     mirrored: dict[str, int]
+    given: "GivenEntry | None"
+
+
+class GivenEntry(TypedDict):
+    """The weights of votes of accounts that aren't on the chain, by witness and by proposal, in millionths of VESTS, and the numbers of
+    accounts that are here in full, light (without the rows that belong to them), and by name only.
+    """
+
+    witness_votes: dict[str, str]
+    proposal_votes: dict[str, str]
+    full_accounts: UInt32
+    light_accounts: UInt32
+    named_accounts: UInt32
 
 
 class PartialEntry(TypedDict):
@@ -67,7 +82,7 @@ def list_partial_accounts(state: State, /, accounts: list[AccountName]) -> list[
 
 
 @method("explorer_api.get_fork")
-def get_fork(devchain: DevChain, /) -> ForkDetails | None:
+def get_fork(state: State, devchain: DevChain, /) -> ForkDetails | None:
     """Return where a forked chain comes from, and what was fetched. The result is null on other chains."""
     fork = devchain.fork
     if fork is None:
@@ -102,4 +117,17 @@ def get_fork(devchain: DevChain, /) -> ForkDetails | None:
             for fetch in fork.fetches
         ],
         "mirrored": fork.mirrored,
+        "given": given_entry(state) if state.spec.is_partial else None,
+    }
+
+
+def given_entry(state: State) -> GivenEntry:
+    """Return what a fork was given from outside."""
+    found = given(state)
+    return {
+        "witness_votes": {name: str(weight) for name, weight in found.witness_votes.items()},
+        "proposal_votes": {str(number): str(weight) for number, weight in found.proposal_votes.items()},
+        "full_accounts": found.full_accounts,
+        "light_accounts": found.light_accounts,
+        "named_accounts": found.named_accounts,
     }

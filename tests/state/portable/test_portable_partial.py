@@ -15,8 +15,9 @@ from state.chain.digest import state_digest
 from state.chain.invariants import validate_invariants
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
-from state.chain.state_edits import ImportRows, read_edit, write_edit
-from state.portable import account_level, export_rows, pack_batch
+from state.chain.state_edits import ImportRows, ScheduleHardfork, read_edit, write_edit
+from state.portable import account_level, export_rows, import_rows, pack_batch
+from state.portable.checks import HARDFORK_MIN
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from tests.conformance.play import CASES, Player
@@ -92,6 +93,59 @@ def test_invariants_hold_under_load_while_accounts_come_in(case: str, number: in
     assert not light
     for _, table in chain.state.tables():
         table.check()
+
+
+def test_hardforks_can_be_applied() -> None:
+    """Of the hardforks after the first one under which a partial chain can begin, each changes rows of accounts or funds."""
+    player = Player(CASES / "walk_hardforks", plugins=())
+    begun = []
+    for height in range(1440, len(player.places), 40):
+        player.advance(height)
+        hardfork = player.chain.state.hardfork
+        if hardfork in begun or hardfork < HARDFORK_MIN:
+            continue
+        begun.append(hardfork)
+        names = [row.name for row in player.chain.state.accounts]
+        chain = partial_chain(player.chain, names[: len(names) // 2])
+        next_block(chain)
+        next_block(chain)
+        for number in range(hardfork + 1, 25):
+            chain.edit(ScheduleHardfork(number))
+            next_block(chain)
+            validate_invariants(chain.state)
+        assert chain.state.hardfork == 24
+    assert begun == [17, 18, 19, 20, 21, 22, 23, 24]
+
+
+def test_payouts_a_week_later_are_those_of_the_source() -> None:
+    """All posts are here, but only some accounts. Others vote and are beneficiaries by name only, and get the same."""
+    player = Player(CASES / "discussions", plugins=())
+    player.advance(90)
+    source = player.chain
+    batch = export_rows(source.state)
+    chosen = {row["name"] for row in batch["accounts"][::3]}
+    authors = {row["author"] for row in batch["comments"]}
+    chain = partial_chain(source, chosen)
+    state = chain.state
+    import_rows(state, posts_of(batch, authors))
+    assert any(account_level(state, row.author) == "name" for row in state.comments)
+    assert any(row.cashout_time > state.head_time and row.net_rshares for row in state.comments)
+    gaps = (1, 1, 1200, 28_800, 201_700, 1, 28_800)
+    for slot in gaps:
+        for each in (source, chain):
+            witness = scheduled_witness(each.state, slot)
+            each.generate_block(slot_time(each.state, slot), witness, SECRET, Skip.WITNESS_SIGNATURE)
+    for comment in source.state.comments:
+        ours = state.comments.by_permlink.find(comment.author, comment.permlink)
+        assert ours.last_payout == comment.last_payout > 0
+        assert (ours.total_payout_value, ours.curator_payout_value) == (comment.total_payout_value, comment.curator_payout_value)
+    earned = ("posting_rewards", "curation_rewards", "reward_sbd_balance", "reward_vesting_balance", "reward_vesting_coin")
+    before = {row["name"]: row for row in batch["accounts"]}
+    for account in source.state.accounts:
+        for column in earned if account_level(state, account.name) else ():
+            known = 0 if account.name in chosen else before[account.name][column]
+            assert getattr(state.account(account.name), column) + known == getattr(account, column), (account.name, column)
+    validate_invariants(state)
 
 
 # ------------------------------------------------------------------ imports as edits of blocks

@@ -3,9 +3,12 @@
 from msgspec.structs import replace
 
 from rpc.fork import FETCHES_SHOWN_MAX, Fetch, Fork
+from state.portable import export_rows, import_world
+from state.portable.imports import WORLD
 from state.tables.partial import PartialAccount
 from tests.helpers.api import ApiChain
 from tests.helpers.chains import genesis_spec
+from tests.helpers.partial import rows_of
 
 
 def a_fork() -> Fork:
@@ -38,7 +41,7 @@ def test_the_origin_of_a_fork() -> None:
     assert expected.items() <= found.items()
     assert (found["accounts"], found["posts"], found["newest_posts"]) == (["alice", "bob"], ["@alice/hello"], 3)
     assert (found["counts"], found["notes"]) == ({"accounts": 2}, ["the source has no rc_api"])
-    assert (found["fetches"], found["last_fetches"]) == (0, [])
+    assert (found["fetches"], found["last_fetches"], found["given"]) == (0, [], None)
 
 
 def test_the_last_fetches_and_the_totals() -> None:
@@ -71,3 +74,15 @@ def test_accounts_of_which_a_fork_has_a_part() -> None:
     found = api.call("explorer_api.list_partial_accounts", accounts=["whole", "named", "nobody", "light", "named"])
     assert found == [{"name": "named", "is_light": False}, {"name": "light", "is_light": True}]
     assert ApiChain("dev").call("explorer_api.list_partial_accounts", accounts=["alice"]) == []
+
+
+def test_what_a_fork_was_given_from_outside() -> None:
+    source = ApiChain("dev").state
+    batch, api = export_rows(source), ApiChain(replace(source.spec, is_partial=True))
+    import_world(api.state, {name: batch[name] for name in WORLD} | rows_of(batch, ["alice"]))
+    api.devchain.fork = a_fork()
+    given = api.call("explorer_api.get_fork")["given"]
+    assert (given["full_accounts"], given["light_accounts"], given["witness_votes"]) == (1, 0, {})
+    assert given["named_accounts"] == len(api.state.accounts) - 2
+    api.state.outside_witness_votes.modify(api.state.outside_witness_votes.by_witness.find("initminer"), weight=2**60)
+    assert api.call("explorer_api.get_fork")["given"]["witness_votes"] == {"initminer": str(2**60)}
