@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from node.fork.accounts import add, read_accounts
 from node.fork.demand import Fetched
 from node.fork.keys import replace_keys
+from node.fork.plugins import add_plugin_rows, without_posts
 from node.fork.posts import newest_posts, read_posts
 from node.fork.source import Source
 from node.fork.spec import chunks, reader_of
@@ -33,15 +34,21 @@ class SourceReader:
         names = [key.name for key in keys if isinstance(key, AccountKey)]
         posts = [(key.author, key.permlink) for key in keys if isinstance(key, PostKey)]
         batches: list[Batch] = []
+        later: list[Batch] = []
         for some in chunks(names, ACCOUNTS_AT_ONCE):
-            batches += await self._accounts(list(some))
+            for batch in await self._accounts(list(some)):
+                batches.append(batch)
+                later.append(without_posts(batch))
         for key in keys:
             if isinstance(key, PostsKey):
                 posts += await newest_posts(self._source, key.account, NEWEST_POSTS)
         for some_posts in chunks(dict.fromkeys(posts), POSTS_AT_ONCE):
-            batches += divided(await read_posts(self._source, some_posts))
+            batch = await read_posts(self._source, some_posts)
+            await add_plugin_rows(self._source, batch)
+            replace_keys(batch, self._spec)
+            batches += divided(batch)
         proposals = await self._proposals([key.id for key in keys if isinstance(key, ProposalKey)])
-        batches += [proposals] if proposals else []
+        batches += [batch for batch in (proposals, *later) if batch]
         if sum(len(pack_batch(batch)) for batch in batches) > FETCH_SIZE_MAX:
             raise NodeError(f"what was asked for has more than {FETCH_SIZE_MAX >> 20} MiB")
         return Fetched(batches, frozenset(key for key in keys if not is_in(key, batches)))
@@ -49,6 +56,7 @@ class SourceReader:
     async def _accounts(self, names: list[str]) -> list[Batch]:
         """Read accounts, in batches that fit into an edit."""
         batch = await read_accounts(self._source, names)
+        await add_plugin_rows(self._source, batch)
         replace_keys(batch, self._spec)
         if fits(batch):
             return [batch]

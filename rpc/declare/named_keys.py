@@ -26,8 +26,9 @@ from state.protocol.values.text import is_valid_account_name
 
 ACCOUNT_NAME_SIZE = 16
 PERMLINK_SIZE_MAX = 255  # bytes
-# Arguments that are positions in a list, not names of something that must be there.
-POSITIONS = frozenset({"start", "lower_bound", "account_lower_bound", "last"})
+# Arguments that are positions in a list, not names of something that must be there. Clients also look for an account by the lower bound of
+# a list of names, so that counts as its name.
+POSITIONS = frozenset({"start", "last"})
 # Members of untyped arguments and of custom operations that contain the name of an account.
 UNTYPED_ACCOUNTS = ("account", "account1", "account2", "accounts", "author", "community", "follower", "following", "name", "observer")
 # Methods that list the posts of an account, and the argument with its name.

@@ -41,7 +41,7 @@ def account(*names: str) -> list[Key]:
     ("method", "values", "keys"),
     [
         ("condenser_api.get_accounts", (["alice", "no name", "bob"],), account("alice", "bob")),
-        ("condenser_api.lookup_accounts", ("alice", 10), []),
+        ("condenser_api.lookup_accounts", ("alice", 10), account("alice")),
         ("database_api.list_accounts", ("alice",), []),
         ("condenser_api.get_vesting_delegations", ("alice", "bob", 10), account("alice")),
         ("condenser_api.get_content", ("alice", "first"), [*account("alice"), PostKey("alice", "first")]),
