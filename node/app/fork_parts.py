@@ -6,7 +6,7 @@ from node.app.settings import Settings
 from node.fork.calls import ForkCalls
 from node.fork.demand import Demand, Edit
 from node.fork.history import SourceHistory
-from node.fork.limits import SourceLimits
+from node.fork.limits import PATIENCE_SECONDS, SourceLimits
 from node.fork.mirror import Mirror
 from node.fork.reader import SourceReader
 from node.fork.source import Source
@@ -15,7 +15,6 @@ from rpc.processor import Processor
 from state.chain.chain import Chain
 
 MIRROR_NAME = "mirror"  # the file in the data folder with the number of the next block to apply
-PATIENCE_SECONDS = 8  # how long a call of the source is repeated while it gives no usable reply
 
 
 class ForkParts:

@@ -9,12 +9,13 @@ The same calls in the same order lead to the same chain, block for block.
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from node.app.service import new_service
 from node.client import in_process
 from node.client.dev_api import CallRefused, DevApi
 from node.client.errors import RefusedCall
+from node.client.urls import is_url
 from node.devchain.block_modes import Leap, block_mode
 from node.devchain.devchain import DevChain
 from node.devchain.direct_processor import DirectProcessor
@@ -23,8 +24,13 @@ from node.runtime.clock import ChainClock
 from node.snapshots.base import new_chain
 from node.specs.builder import load_spec, with_accounts, with_witnesses
 from node.specs.plugins import chosen_plugins
+from rpc.declare.demand import Demand
+from state.chain.chain import Chain
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
+
+if TYPE_CHECKING:
+    from node.app.live_fork import LiveFork
 
 # The default start time: 2027-01-01, after every hardfork. It is constant, so that chains are reproducible.
 START = 1_798_761_600
@@ -33,7 +39,8 @@ START = 1_798_761_600
 class LocalChain(DevApi):
     """An independent chain for tests, in this process. Its first blocks are in the last slots before `time`.
 
-    `chain` is the name of a spec, its path, or a `ChainSpec`. If `fork` is given, the chain begins with this fork file instead. With
+    `chain` is the name of a spec, its path, or a `ChainSpec`. If `fork` is given, the chain begins with this fork file instead, or, if it
+    is a URL, where this node stands; then what calls name is fetched from there. With
     `blocks="instant"` a block is made for each accepted transaction immediately; with `"manual"` the transaction stays pending until
     `mine`. `time` is the chain's start time in seconds since 1970, by default START, or for a fork the time of its block. Only new blocks
     and the methods that set the time advance the chain's time. `witnesses` is the number of witnesses, `accounts` the number of accounts
@@ -52,7 +59,8 @@ class LocalChain(DevApi):
         accounts: int | None = None,
         plugins: Iterable[str] | None = None,
     ) -> None:
-        begun = None if fork is None else read_fork(Path(fork))
+        live = None if fork is None or not is_url(str(fork)) else new_live_fork(str(fork))
+        begun = None if fork is None else read_fork(Path(fork)) if live is None else live.file
         spec = begun.spec if begun is not None else load_spec(chain) if isinstance(chain, str) else chain
         spec = with_accounts(with_witnesses(spec, witnesses), accounts)
         enabled = chosen_plugins(spec) if plugins is None else tuple(plugins)
@@ -64,7 +72,11 @@ class LocalChain(DevApi):
         devchain = DevChain(self.chain, clock, secrets, mode=block_mode(blocks), leap=leap)
         devchain.fork = None if begun is None else fork_of(begun.origin)
         devchain.make_first_blocks()
-        self._service = new_service(self.chain, DirectProcessor(self.chain, devchain, clock), devchain, enabled)
+        processor = DirectProcessor(self.chain, devchain, clock)
+        demand: Demand | None = None
+        if devchain.fork is not None:
+            demand = local_calls(self.chain) if live is None else live.calls(self.chain, devchain.fork, processor.in_turn)
+        self._service = new_service(self.chain, processor, devchain, enabled, demand=demand)
 
     def call(self, method: str, params: Any = None) -> Any:
         """Call an RPC method as a client of a node would, and return the result. Raises CallRefused."""
@@ -86,3 +98,19 @@ class LocalChain(DevApi):
     def _shown(self, trx: Any) -> Any:
         wire = self.chain.state.wire
         return wire.transaction_to_json(wire.unpack_transaction(trx)) if isinstance(trx, bytes) else trx
+
+
+def new_live_fork(url: str) -> "LiveFork":
+    """Return a fork that begins where a node stands. Raises NodeError."""
+    # Imported here, since other chains don't need it. So is what follows.
+    from node.app.live_fork import LiveFork as Live
+
+    return Live(url)
+
+
+def local_calls(chain: Chain) -> Demand:
+    """Return what the service of a fork does for calls if it asks no source: it refuses those about what was before the fork."""
+    from node.fork.calls import ForkCalls
+    from node.fork.history import SourceHistory
+
+    return ForkCalls(None, SourceHistory(chain, None, None))

@@ -7,8 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from node.client.urls import is_url, node_url
-from node.fork.fetch import ForkRequest, make_fork
-from node.fork.file import ForkFile, read_fork, write_fork
+from node.fork.fetch import ForkRequest, write_new_fork
+from node.fork.file import ForkFile, read_fork
 from node.fork.source import Source
 from node.runtime.errors import NodeError
 from node.runtime.progress import StepProgress
@@ -41,9 +41,8 @@ async def _make(url: str, requests_per_second: float | None, path: Path) -> int:
     progress = StepProgress()
     source = Source(url, requests_per_second)
     try:
-        chain, origin = await make_fork(source, ForkRequest(), progress.show)
+        await write_new_fork(source, ForkRequest(), path, progress.show)
     finally:
         progress.close()
         await source.close()
-    write_fork(chain, path, origin)
     return 0

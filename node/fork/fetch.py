@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from node.fork.accounts import read_accounts
 from node.fork.building import build_fork, extend_fork, forked_spec
-from node.fork.file import ForkFile, ForkOrigin
+from node.fork.file import ForkFile, ForkOrigin, write_fork
 from node.fork.plugins import add_plugin_rows, read_plugin_world, without_posts
 from node.fork.posts import newest_posts, read_posts
 from node.fork.source import Source
@@ -98,6 +99,12 @@ async def make_fork(source: Source, request: ForkRequest, report: Report, spec: 
         notes=tuple(map(on_one_line, (*reader.notes.texts, *fetched.notes)))[:NOTES_MAX],
     )
     return chain, origin
+
+
+async def write_new_fork(source: Source, request: ForkRequest, path: Path, report: Report) -> None:
+    """Make a fork from a source, and write it into a file. Raises NodeError."""
+    chain, origin = await make_fork(source, request, report)
+    write_fork(chain, path, origin)
 
 
 async def add_to_fork(source: Source, fork: ForkFile, request: ForkRequest, report: Report) -> tuple[Chain, ForkOrigin]:

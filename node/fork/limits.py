@@ -12,6 +12,7 @@ from rpc.jsonrpc.fair_queue import FairLimiter
 from rpc.jsonrpc.scheduler import Stopwatch
 
 CALL_SECONDS_MAX = 20  # a call's wait for the source
+PATIENCE_SECONDS = 8  # how long a call of the source is repeated while it gives no usable reply
 FETCHES_MAX = 8  # concurrent fetches; further ones wait, round-robin by client address
 UNITS_PER_KEY = 100  # units of a client's allowance for each thing that is asked of the source: 200 at once, then 10 per second
 SILENT_SECONDS = 5  # how long the source isn't asked after it was silent
