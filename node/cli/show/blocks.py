@@ -5,6 +5,7 @@ from typing import Any
 
 from node.cli.remote import Remote
 from node.cli.show.reply_fields import call_if_served, operation_brief, operation_parts, require_found
+from node.client.errors import RefusedCall
 from node.runtime.errors import NodeError
 from node.runtime.output import say, write_pairs, write_table
 
@@ -53,10 +54,20 @@ def transaction_rows(ids: list[str], transactions: list[dict[str, Any]]) -> Iter
 
 
 def ask_blocks(remote: Remote, count: int) -> Any:
-    """Return the newest blocks, newest first. A chain that doesn't begin at genesis has no early blocks."""
+    """Return the newest blocks, newest first. The blocks of a forked chain begin after its fork block."""
     head = remote.head()["head_block_number"]
-    found = {number: remote.call("condenser_api.get_block", [number]) for number in range(head, max(0, head - count), -1)}
-    return [block | {"block_num": number} for number, block in found.items() if block is not None]
+    found: list[Any] = []
+    for number in range(head, max(0, head - count), -1):
+        try:
+            block = remote.call("condenser_api.get_block", [number])
+        except RefusedCall:
+            if not found:
+                raise
+            break
+        if block is None:
+            break
+        found.append(block | {"block_num": number})
+    return found
 
 
 def write_blocks(remote: Remote, blocks: Any) -> None:

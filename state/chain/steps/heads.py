@@ -117,7 +117,8 @@ def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
     before = after = props.last_irreversible_block_num
     if props.head_block_number < constants.COIN_START_MINER_VOTING_BLOCK:
         if props.head_block_number > constants.COIN_MAX_WITNESSES:
-            after = props.head_block_number - constants.COIN_MAX_WITNESSES
+            # On a fork of a young chain, the fork block is irreversible, although it isn't old enough.
+            after = max(before, props.head_block_number - constants.COIN_MAX_WITNESSES)
     else:
         n = state.schedule.num_scheduled_witnesses
         names = state.schedule.current_shuffled_witnesses[:n]

@@ -75,6 +75,15 @@ def test_blocks_up_to_the_base_are_missing(chain: Chain) -> None:
         chain.state.operations_of(BASE, 0, 100)
 
 
+def test_an_irreversible_base_stays_irreversible(chain: Chain) -> None:
+    props = chain.state.props
+    chain.state.set_props(last_irreversible_block_num=BASE)
+    chain.state.journal.commit(chain.state.journal.position())
+    for number in range(1, 30):
+        make_block(chain)
+        assert props.last_irreversible_block_num == chain.irreversible == max(BASE, BASE + number - 21)
+
+
 def test_the_base_is_neither_undone_nor_edited(chain: Chain) -> None:
     with pytest.raises(ChainError, match="can't be changed"):
         chain.edit(SetBalance("carol", Asset(1, COIN)))

@@ -52,9 +52,10 @@ async function send(calls) {
   }
 }
 
-// Returns the last blocks up to one, newest first.
+// Returns the last blocks up to one, newest first. A forked chain begins after its fork block.
 export async function lastBlocks(head, most = BLOCKS_KEPT) {
-  const numbers = Array.from({ length: Math.min(head, most) }, (_, i) => head - i);
+  const { fork } = await overview;
+  const numbers = Array.from({ length: Math.min(head - (fork ? fork.block_num : 0), most) }, (_, i) => head - i);
   const found = await Promise.all(numbers.map((block_num) => call("block_api.get_block", { block_num })));
   return found.flatMap(({ block }, i) => (block ? [{ ...block, block_num: numbers[i] }] : []));
 }

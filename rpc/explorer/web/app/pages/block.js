@@ -30,7 +30,8 @@ async function load(number) {
   const [{ block }, { ops }, before] = await Promise.all([
     call("block_api.get_block", { block_num: number }),
     call("account_history_api.get_ops_in_block", { block_num: number, only_virtual: true }).catch(() => ({ ops: null })),
-    number > 1 ? call("block_api.get_block_header", { block_num: number - 1 }) : null,
+    // The block before can be one that a fork doesn't ask its source for.
+    number > 1 ? call("block_api.get_block_header", { block_num: number - 1 }).catch(() => null) : null,
   ]);
   return block && { block, virtual: ops, before };
 }

@@ -171,7 +171,7 @@ async function paymentsOf(post) {
 async function blockAt(time) {
   const wanted = milliseconds(time);
   const step = 1000 * chain.overview.block_interval;
-  let [low, high] = [1, chain.head];
+  let [low, high] = [1 + (chain.overview.fork ? chain.overview.fork.block_num : 0), chain.head];
   let highTime = milliseconds(chain.headTime);
   for (let i = 0; i < STEPS_MAX && low <= high; i++) {
     // Every other guess halves what is left, for chains whose time has leapt.
