@@ -7,6 +7,7 @@ aren't valid UTF-8 are written as extension types.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import islice, repeat
 from operator import attrgetter
 from types import UnionType
@@ -20,6 +21,9 @@ CHOSEN_SHARE = 4  # Texts are written as distinct values and indices when at mos
 SAMPLE = 64
 # Maximum number of values in one column. A constant column states its length in a few bytes, so a short input could claim any length.
 COUNT_MAX = 1 << 26
+
+# Evaluating the annotations of all row classes takes as long as decoding 10,000 rows.
+_hints = cache(get_type_hints)
 
 Special = dict[str, Any]
 """Actual types of the fields that a class declares as Any, by field."""
@@ -94,7 +98,7 @@ class Structs:
     """Codec for structs of one class: a column per field, except the fields in `without`."""
 
     def __init__(self, cls: type[Struct], special: Special | None = None, without: tuple[str, ...] = ()) -> None:
-        hints = get_type_hints(cls) | (special or {})
+        hints = _hints(cls) | (special or {})
         self._make: Callable[..., Any] = cls
         self._fields = [field for field in cls.__struct_fields__ if field not in without]
         self._columns = [Column(hints[field]) for field in self._fields]
@@ -116,10 +120,10 @@ class Structs:
 def schema(kind: Any, special: Special | None = None) -> str:
     """Describe a type as text. Types with equal descriptions can read each other's bytes."""
     if isinstance(kind, type) and issubclass(kind, Struct):
-        hints = get_type_hints(kind) | (special or {})
+        hints = _hints(kind) | (special or {})
         return f"{kind.__name__}({', '.join(f'{field}: {schema(hints[field])}' for field in kind.__struct_fields__)})"
     if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        hints = get_type_hints(kind)
+        hints = _hints(kind)
         return f"{kind.__name__}({', '.join(f'{field}: {schema(hints[field])}' for field in kind._fields)})"
     arguments = get_args(kind)
     if not arguments:
