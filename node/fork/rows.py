@@ -6,7 +6,7 @@ same declaration. A `Shape` says which parts of a record are rows.
 
 from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 
@@ -304,7 +304,7 @@ class Plan:
             names = _names(field.json, self._codecs.spec)
             target = self._target(path)
             if target and not (_is_record(kind) and self._hint(target) not in (kind, Any)):
-                steps.append(Step(names, target, self._codecs.parser(kind), not is_optional))
+                steps.append(Step(names, target, _sized(self._codecs.parser(kind), self._hint(target)), not is_optional))
             elif _is_record(kind) and (nested := self._compile(kind, path)):
                 steps.append(Step(names, (), None, not is_optional, nested))
         return tuple(steps)
@@ -357,6 +357,21 @@ def _leaves(steps: Iterable[Step]) -> Iterable[Step]:
             yield from _leaves(step.steps)
         else:
             yield step
+
+
+def _sized(parse: Parse, hint: Any) -> Parse:
+    """Return the parser of a column with the type `hint`. For a tuple of fixed size, it refuses values of other sizes."""
+    members = get_args(hint) if get_origin(hint) is tuple else ()
+    if not members or members[-1] is ...:
+        return parse
+
+    def parse_sized(value: Any) -> Any:
+        found = parse(value)
+        if len(found) != len(members):
+            raise ParseError(f"it has {len(found)} members instead of {len(members)}")
+        return found
+
+    return parse_sized
 
 
 def _is_record(kind: Any) -> bool:
