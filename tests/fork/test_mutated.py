@@ -32,7 +32,7 @@ TEXTS = (
     *("\ud800", "x" * 5000),
 )
 TIMES = ("1970-01-01T00:00:00", "1969-12-31T23:59:59", "2038-01-19T03:14:07", "2106-01-01T00:00:00")
-OTHERS = (None, True, 1.5, [], {}, [[]], {"amount": "-1", "precision": 3, "nai": "@@000000021"})
+OTHERS: tuple[Any, ...] = (None, True, 1.5, [], {}, [[]], {"amount": "-1", "precision": 3, "nai": "@@000000021"})
 
 
 @pytest.fixture(scope="module")
