@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any, Literal
 
 from state.portable.declarations import PORTABLE, PortableRow
-from state.portable.others import ALL_OTHERS, CLOSED, REWARD_COIN, REWARD_VESTS, Amounts, others
+from state.portable.others import ALL_OTHERS, CLOSED, COIN_MAX, REWARD_COIN, REWARD_VESTS, Amounts, others
 from state.portable.weights import Weights
 from state.protocol.constants import COIN_NULL_ACCOUNT, COIN_SECONDS_PER_YEAR, TIME_MAX
 from state.protocol.values.asset import COIN, SBD, VESTS
@@ -37,7 +37,7 @@ PAST = (
     "sbd_seconds_last_update", "sbd_last_interest_payment", "savings_sbd_seconds_last_update", "savings_sbd_last_interest_payment",
     "voting_mana_time", "downvote_mana_time",
 )  # fmt: skip
-INTEREST_YEARS = 10
+SBD_SECONDS_MAX = COIN_MAX // 100 * COIN_SECONDS_PER_YEAR
 # Counters of rows, which are counted here.
 COUNTERS = (
     "delegated_vesting_shares", "received_vesting_shares", "savings_withdraw_requests", "withdraw_routes", "witnesses_voted_for",
@@ -197,12 +197,11 @@ class Arrivals:
 
 def sound(state: State, values: dict[str, Any]) -> dict[str, Any]:
     """Return the columns of an account without values that would fail in a later block."""
-    now, props = state.head_time, state.props
+    now = state.head_time
     for column in PAST:
         values[column] = min(values.get(column, now), now)
-    most = (props.current_sbd_supply + props.init_sbd_supply) * INTEREST_YEARS * COIN_SECONDS_PER_YEAR
     for column in ("sbd_seconds", "savings_sbd_seconds"):
-        values[column] = min(values.get(column, 0), most)
+        values[column] = min(values.get(column, 0), SBD_SECONDS_MAX)
     left = values.get("to_withdraw", 0) - values.get("withdrawn", 0)
     if values.get("next_vesting_withdrawal", TIME_MAX) != TIME_MAX and (values.get("vesting_withdraw_rate", 0) <= 0 or left <= 0):
         values["next_vesting_withdrawal"] = TIME_MAX

@@ -60,7 +60,7 @@ BOUNDS: dict[str, Bounds] = {
         ),
         (
             SIGNED,
-            "net_rshares rshares voting_mana downvote_mana reward_balance max_accepted_payout coin_units_soft_cap coin_units_hard_cap "
+            "net_rshares rshares voting_mana downvote_mana reward_balance coin_units_soft_cap coin_units_hard_cap "
             "net_votes vote_percent num_changes abs_rshares vote_rshares children_abs_rshares available_account_subsidies "
             "available_witness_account_subsidies coin_volume sbd_volume",
         ),
@@ -195,16 +195,11 @@ def _check_comment(row: PortableRow) -> None:
     _require(ok, "a reply without a root, or a post in another discussion")
 
 
-def _check_witness(row: PortableRow) -> None:
-    check_properties(row.get("props", ChainProperties()))
-
-
-def check_properties(props: ChainProperties) -> None:
-    """Check the chain properties that a witness proposes."""
+def are_properties(props: ChainProperties) -> bool:
+    """Whether chain properties that a witness proposes are within bounds."""
     ok = 0 <= props.account_creation_fee <= INT64_MAX // 100 and COIN_MIN_BLOCK_SIZE_LIMIT <= props.maximum_block_size <= UINT32_MAX
     ok = ok and 0 <= props.sbd_interest_rate <= COIN_100_PERCENT
-    ok = ok and 0 < props.account_subsidy_budget <= UINT32_MAX and 0 < props.account_subsidy_decay <= UINT32_MAX
-    _require(ok, "chain properties out of their bounds")
+    return ok and 0 < props.account_subsidy_budget <= UINT32_MAX and 0 < props.account_subsidy_decay <= UINT32_MAX
 
 
 def _check_escrow(row: PortableRow) -> None:
@@ -218,7 +213,6 @@ def _check_savings(row: PortableRow) -> None:
 CHECKS: dict[str, Callable[[PortableRow], None]] = {
     "LimitOrder": _check_order,
     "Comment": _check_comment,
-    "Witness": _check_witness,
     "Escrow": _check_escrow,
     "SavingsWithdraw": _check_savings,
 }
@@ -235,7 +229,7 @@ def check_world(state: State) -> None:
     _require(HARDFORK_MIN <= hardfork <= last, f"hardfork {hardfork} is not between {HARDFORK_MIN} and {last}")
     _require(len(hardforks.processed_hardforks) == hardforks.last_hardfork + 1, "times of other hardforks than those that were applied")
     fund = state.reward_funds.by_name.get(COIN_POST_REWARD_FUND_NAME)
-    _require(fund is not None and fund.content_constant <= INT64_MAX and fund.recent_claims < UINT128_MAX // 4, "no reward fund for posts")
+    _require(fund is not None and fund.content_constant <= INT64_MAX, "no reward fund for posts")
     _require(hardforks.current_hardfork_version == versions[hardfork], f"hardfork {hardfork} doesn't have this version")
     current = () if feed.current_median_history == NULL_PRICE else (feed.current_median_history,)
     for price in (*current, *feed.price_history):
@@ -244,7 +238,7 @@ def check_world(state: State) -> None:
     _require(0 < round_size <= min(COIN_MAX_WITNESSES, len(schedule.current_shuffled_witnesses)), f"a round of {round_size} witnesses")
     for name in (*schedule.current_shuffled_witnesses[:round_size], props.current_witness):
         _require(state.witnesses.by_name.get(name) is not None, f"the witness {name!r} isn't in the list of witnesses")
-    check_properties(schedule.median_props)
+    _require(are_properties(schedule.median_props), "median chain properties out of their bounds")
     weights = (schedule.elected_weight, schedule.timeshare_weight, schedule.miner_weight, schedule.hardfork_required_witnesses)
     _require(all(0 < weight <= WEIGHT_MAX for weight in weights), "weights of witnesses out of their bounds")
     slots = schedule.max_voted_witnesses + schedule.max_miner_witnesses
@@ -259,8 +253,6 @@ def check_world(state: State) -> None:
     _require(props.vote_power_reserve_rate > 0, "no votes per day")
     _require(block_number(props.head_block_id) == props.head_block_number, "the id of the head block has another number")
     _require(0 < props.time < TIME_MAX - 10 * 365 * 86400, f"the time {props.time}")
-    for witness in state.witnesses:
-        _require(witness.votes <= props.total_vesting_shares, f"the witness {witness.owner} has more votes than there are VESTS")
 
 
 def _check_subsidy(params: SubsidyParams) -> None:

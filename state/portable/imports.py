@@ -7,19 +7,19 @@ from typing import Any
 from state.effects.arithmetic import share
 from state.effects.balances import median_price, to_coin
 from state.portable.arrivals import Arrivals, account_level
-from state.portable.checks import check_batch, check_world, is_feed, names_of
-from state.portable.declarations import PORTABLE, Batch, Portable, PortableRow
-from state.portable.others import ALL_OTHERS, Amounts, check_supplies, make_others, take
+from state.portable.checks import are_properties, check_batch, check_world, is_feed, names_of
+from state.portable.declarations import PORTABLE, Batch, CommentKey, Portable, PortableRow
+from state.portable.others import ALL_OTHERS, Amounts, check_supplies, grow, make_others, others, take
 from state.portable.weights import set_proxied, take_proposal_votes, take_witness_votes
 from state.protocol import constants
 from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
 from state.protocol.errors import ChainError
-from state.protocol.values.asset import COIN, NULL_PRICE, SBD
+from state.protocol.values.asset import COIN, NULL_PRICE, SBD, VESTS
 from state.store import Row, Table, Unique
 from state.tables import State
 from state.tables.accounts import DelegationExpiration, OwnerHistory
 from state.tables.content import Comment, CommentVote
-from state.tables.witnesses import ELECTED, TIMESHARE
+from state.tables.witnesses import ELECTED, TIMESHARE, Witness
 
 WORLD = (
     "global_properties",
@@ -110,9 +110,6 @@ def _start_partial(state: State) -> None:
     versions, hardforks = state.spec.hardfork_versions, state.hardforks
     if hardforks.next_hardfork not in versions:
         state.hardfork_properties.modify(hardforks, next_hardfork=hardforks.current_hardfork_version)
-    for witness in list(state.witnesses):
-        if not is_feed(witness.sbd_exchange_rate):
-            state.witnesses.modify(witness, sbd_exchange_rate=NULL_PRICE)
     state.set_props(last_irreversible_block_num=state.props.head_block_number)
     make_others(state)
     price = median_price(state)
@@ -120,10 +117,26 @@ def _start_partial(state: State) -> None:
         worth = to_coin(state, state.props.current_sbd_supply)
         state.set_props(virtual_supply=state.props.current_supply + worth)
     check_supplies(state)
-    for witness in state.witnesses:
-        take_witness_votes(state, witness.owner, -witness.votes)
+    for witness in list(state.witnesses):
+        start_witness(state, witness)
     for proposal in state.proposals:
         take_proposal_votes(state, proposal.proposal_id, -proposal.total_votes)
+
+
+def start_witness(state: State, witness: Witness) -> None:
+    """Let all votes for a witness that came in be outside votes. A price or properties of it that no block could use are dropped."""
+    sound: dict[str, Any] = {}
+    if not is_feed(witness.sbd_exchange_rate):
+        sound["sbd_exchange_rate"] = NULL_PRICE
+    if not are_properties(witness.props):
+        sound["props"] = state.schedule.median_props
+    state.witnesses.modify(witness, **sound)
+    # The votes can have been read after the total of VESTS.
+    lack = witness.votes - state.props.total_vesting_shares
+    if lack > 0:
+        grow(state, amounts((VESTS, lack)))
+        state.accounts.modify(others(state), vesting_shares=others(state).vesting_shares + lack)
+    take_witness_votes(state, witness.owner, -witness.votes)
 
 
 def set_schedules(state: State, rows: list[PortableRow]) -> None:
@@ -185,13 +198,13 @@ def _import(state: State, batch: Batch, names: Iterable[str] = ()) -> Batch:
                     arrivals.amounts.update(HOLDINGS[name](row))
     count_rows(arrivals, new)
     for row in new.get("witnesses", ()):
-        take_witness_votes(state, row["owner"], -row.get("votes", 0))
+        start_witness(state, state.witness(row["owner"]))
     for row in new.get("proposals", ()):
         take_proposal_votes(state, row["proposal_id"], -row.get("total_votes", 0))
     for row in new.get("comments", ()):
-        comment = state.comments.by_permlink.find(row["author"], row["permlink"])
-        check_ancestors(state, comment)
-        add_rest_of_votes(state, comment)
+        add_rest_of_votes(state, state.comments.by_permlink.find(row["author"], row["permlink"]))
+    for root in {row["root_comment"]: None for row in new.get("comments", ())}:
+        count_descendants(state, state.comments.by_permlink.find(*root))
     take(state, arrivals.amounts)
     set_proxied(state, arrivals.weights, {name: row.get("proxied_vsf_votes", (0, 0, 0, 0)) for name, row in arrivals.given.items()})
     arrivals.weights.settle()
@@ -209,8 +222,7 @@ def new_rows(state: State, batch: Batch) -> Batch:
         if levels[row["name"]] in (None, "name") or (levels[row["name"]] == "light" and not row.get("is_light", False))
     }
     parts = {name for name in coming if levels[name] != "light"}
-    comments = {(row["author"], row["permlink"]): row for row in batch.get("comments", ())}
-    comments = {key: {"root_comment": key, **row} for key, row in comments.items() if state.comments.by_permlink.get(*key) is None}
+    comments = new_comments(state, batch.get("comments", ()))
     new: Batch = {"accounts": list(coming.values()), "comments": list(comments.values())}
     for name in PARTS[1:]:
         new[name] = [row for row in batch.get(name, ()) if row["account"] in parts]
@@ -241,6 +253,27 @@ def new_rows(state: State, batch: Batch) -> Batch:
     ]
     new["vesting_delegations"] = [row for row in new["vesting_delegations"] if row["delegator"] != row["delegatee"]]
     return {name: rows for name, rows in new.items() if rows}
+
+
+def new_comments(state: State, rows: Iterable[PortableRow]) -> dict[CommentKey, PortableRow]:
+    """Return the comments that aren't here, by key, without replies whose parent isn't here, or is in another discussion or depth."""
+    given = {(row["author"], row["permlink"]): row for row in rows}
+    places: dict[CommentKey, tuple[int, CommentKey]] = {}
+
+    def place(key: CommentKey) -> tuple[int, CommentKey] | None:
+        """Return the depth and the root of a comment that is here or comes in."""
+        here = state.comments.by_permlink.get(*key)
+        if here is None:
+            return places.get(key)
+        root = state.comments.get(here.root_comment)
+        return None if root is None else (here.depth, (root.author, root.permlink))
+
+    for key, row in sorted(given.items(), key=lambda item: item[1].get("depth", 0)):
+        depth, root = row.get("depth", 0), row.get("root_comment", key)
+        parent = (row.get("parent_author", ""), row.get("parent_permlink", ""))
+        if state.comments.by_permlink.get(*key) is None and (not depth or place(parent) == (depth - 1, root)):
+            places[key] = depth, root
+    return {key: {"root_comment": key, **row} for key, row in given.items() if key in places}
 
 
 def _is_new(state: State, portable: Portable, row: PortableRow, coming: dict[str, PortableRow]) -> bool:
@@ -313,13 +346,16 @@ def count_rows(arrivals: Arrivals, new: Batch) -> None:
         arrivals.cover(name)
 
 
-def check_ancestors(state: State, comment: Comment) -> None:
-    """Check that the parent of a reply is here, in the same discussion, and one level above it."""
-    if not comment.parent_author:
-        return
-    parent = state.comments.by_permlink.get(comment.parent_author, comment.parent_permlink)
-    if parent is None or comment.depth != parent.depth + 1 or comment.root_comment != parent.root_comment:
-        raise ValueError(f"the parent of @{comment.author}/{comment.permlink} isn't here, or doesn't match it")
+def count_descendants(state: State, root: Comment) -> None:
+    """Let each comment of a discussion have at least as many descendants as are here, so that it can't be deleted before them."""
+    counts: Counter[CommentKey] = Counter()
+    rows = list(state.comments.by_root.equal(root.id))
+    for row in sorted(rows, key=lambda row: -row.depth):
+        counts[row.parent_author, row.parent_permlink] += 1 + counts[row.author, row.permlink]
+    for row in rows:
+        count = counts[row.author, row.permlink]
+        if row.children < count:
+            state.comments.modify(row, children=count)
 
 
 def add_rest_of_votes(state: State, comment: Comment) -> None:

@@ -112,3 +112,19 @@ BELONGING = (
 def sorted_rows(batch: Batch) -> Batch:
     """The rows of a batch in an order that depends only on their values, without rows of `all others`."""
     return {name: sorted((row for row in rows if ALL_OTHERS not in row.values()), key=repr) for name, rows in batch.items()}
+
+
+def test_replies_come_in_only_with_the_posts_above_them(source: Chain, batch: Batch) -> None:
+    reply = max(batch["comments"], key=lambda row: row["depth"])
+    discussion = [row for row in batch["comments"] if row["root_comment"] == reply["root_comment"]]
+    assert reply["depth"] > 1
+    state = partial_chain(source, ()).state
+    import_rows(state, {"comments": [row for row in discussion if row["depth"]]})
+    assert len(state.comments) == 0
+    import_rows(state, {"comments": [row | {"depth": row["depth"] and row["depth"] + 1} for row in discussion]})
+    assert [row.depth for row in state.comments] == [0]
+    state.comments.modify(state.comments.by_permlink.find(*reply["root_comment"]), children=0)
+    import_rows(state, {"comments": discussion})
+    assert len(state.comments) == len(discussion)
+    assert [row.children for row in state.comments] == [row["children"] for row in discussion]
+    validate_invariants(state)
