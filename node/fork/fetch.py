@@ -19,6 +19,7 @@ from node.fork.source import Source
 from node.fork.spec import chunks, reader_of
 from node.fork.world import read_world
 from node.runtime.errors import on_one_line
+from node.runtime.shutdown import first_error
 from node.snapshots.base import new_chain
 from state.chain.chain import Chain
 from state.plugins.registry import PLUGINS
@@ -199,9 +200,12 @@ async def newest_posts_of(source: Source, accounts: list[str], count: int, repor
             found[account] = await newest_posts(source, account, count)
             report(f"posts of {len(found):,} of {len(accounts):,} accounts")
 
-    async with trio.open_nursery() as nursery:
-        for account in accounts:
-            nursery.start_soon(read, account)
+    try:
+        async with trio.open_nursery() as nursery:
+            for account in accounts:
+                nursery.start_soon(read, account)
+    except ExceptionGroup as group:
+        raise first_error(group) from None
     return [post for account in accounts for post in found[account]]
 
 

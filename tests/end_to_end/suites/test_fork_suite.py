@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,21 @@ from node.fork.file import write_fork
 from node.fork.source import Source
 from tests.conftest import ROOT
 from tests.end_to_end.suites.project import Project
-from tests.fork.sources import SourceNode
+from tests.fork.sources import FAULTS, PASSING, SourceNode
 from tests.fork.town import sample_town
 
 SUITE = ROOT / "docs" / "fork_suite"
 TESTS = 20
+BROKEN = ("silence", "always too many requests", "bad gateway", "half a body", "other JSON", "null", "other account")
+BREAK = "test.break"  # the method after whose call the source is broken
+# Runs after the suite, and before its second run.
+BREAKS = """
+import json
+from urllib.request import urlopen
+
+def test_the_source_breaks():
+    urlopen({url!r}, json.dumps({{"id": 1, "method": {method!r}}}).encode()).read()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +55,35 @@ def make_file(source: LocalChain, path: Path) -> None:
     trio.run(make)
 
 
-def passes(suite: Project, settings: str) -> None:
-    """Run the suite with these settings. All of its tests must pass."""
-    suite.settings(settings)
+def passes(suite: Project, fork: str, count: int = TESTS) -> None:
+    """Run the suite with this fork. All tests must pass."""
+    suite.settings(f"coin_fork = {fork}")
     done = suite.run("-q")
-    assert re.search(rf"^{TESTS} passed", done.stdout, re.MULTILINE), done.stdout + done.stderr
+    assert re.search(rf"^{count} passed", done.stdout, re.MULTILINE), done.stdout + done.stderr
 
 
 def test_with_a_fork_file(suite: Project, source: LocalChain) -> None:
     make_file(source, suite.folder / "town.fork")
-    passes(suite, "coin_fork = town.fork")
+    passes(suite, "town.fork")
+
+
+def test_from_nothing_beside_a_source_that_recovers(suite: Project, source: LocalChain) -> None:
+    node = SourceNode(source, "jussi", *PASSING)
+    with node.listening() as url:
+        passes(suite, url)
+    assert node.calls["condenser_api.get_accounts"]
+
+
+def test_what_was_fetched_needs_no_source(suite: Project, source: LocalChain) -> None:
+    node, broken = SourceNode(source), cycle(BROKEN)
+
+    def on_call(method: str) -> None:
+        if method == BREAK or node.faults:
+            node.faults = [FAULTS[next(broken)]()]
+
+    node.on_call = on_call
+    shutil.copytree(suite.folder / "tests", suite.folder / "tests" / "z_again")
+    (suite.folder / "tests" / "y_break").mkdir()
+    with node.listening() as url:
+        suite.write(BREAKS.format(url=url, method=BREAK), "y_break/test_break.py")
+        passes(suite, url, 2 * TESTS + 1)

@@ -6,6 +6,7 @@ when a node starts.
 """
 
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,11 +28,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("coind", "coind, a node of a Steem-family blockchain")
     group.addoption("--coind", metavar="COMMAND", help="the command that starts coind")
     group.addoption("--coind-chain", metavar="CHAIN", help=f"the chain that the node runs: a name, or a TOML file ({CHAIN})")
-    group.addoption("--coind-fork", metavar="FILE", help="the fork file that the node runs, instead of a chain (coind fork makes it)")
+    group.addoption(
+        "--coind-fork", metavar="FILE|URL", help="the fork file (made by coind fork) or the URL with which the node's chain begins"
+    )
     group.addoption("--coind-blocks", metavar="MODE", help=f"the block mode: instant, manual, interval:SECONDS ... ({BLOCKS})")
     parser.addini("coind_command", "the command that starts coind; a relative path is relative to the folder of this file", default="")
     parser.addini("coind_chain", "the chain that the node runs", default=CHAIN)
-    parser.addini("coin_fork", "the fork file that the node runs; a relative path is relative to the folder of this file", default="")
+    parser.addini(
+        "coin_fork", "the fork file, relative to the folder of this file, or the URL with which the node's chain begins", default=""
+    )
     parser.addini("coind_blocks", "the block mode", default=BLOCKS)
     parser.addini("coind_options", "additional options of `coind run`", type="args")
 
@@ -50,10 +55,15 @@ def chain_options(config: pytest.Config) -> list[str]:
     """Return the options that select the node's chain. An option of the command line takes precedence over the settings."""
     fork, chain = config.getoption("--coind-fork"), config.getoption("--coind-chain")
     if fork:
-        return ["--fork", str(config.invocation_params.dir / fork)]
+        return fork_option(fork, config.invocation_params.dir)
     if config.getini("coin_fork") and not chain:
-        return ["--fork", str((config.inipath or config.rootpath / "x").parent / config.getini("coin_fork"))]
+        return fork_option(config.getini("coin_fork"), (config.inipath or config.rootpath / "x").parent)
     return ["--chain", chain or config.getini("coind_chain")]
+
+
+def fork_option(text: str, folder: Path) -> list[str]:
+    """Return the option for a fork: a URL, or a path relative to this folder."""
+    return ["--fork", text if "://" in text else str(folder / text)]
 
 
 @pytest.fixture
