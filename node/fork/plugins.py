@@ -9,6 +9,7 @@ from typing import Any
 
 from node.fork.accounts import add_accounts
 from node.fork.plugin_calls import Listing, PluginCalls, extend
+from node.fork.resources import RESOURCE_PARAMETERS, RESOURCE_POOLS, pools_in, resources_in
 from node.fork.rows import Parts, PortableRow
 from node.fork.social import add_social_rows
 from node.fork.source import Source
@@ -78,9 +79,17 @@ def without_posts(batch: Batch) -> Batch:
 
 
 async def read_plugin_world(source: Source, *, is_complete: bool = False) -> Batch:
-    """Read the rows of plugins that concern the whole chain: the market's trades, the newest or all, and the totals of tags."""
+    """Read the rows of plugins that concern the whole chain: the market's trades, the newest or all, and the totals of tags.
+
+    With `is_complete`, also read the resources and their pools, which are otherwise in the world. Raises RefusedCall, SourceSilent and
+    SourceWrong.
+    """
     calls = PluginCalls(source, await reader_of(source), is_complete=is_complete)
     batch: Batch = {}
+    if is_complete and await calls.serves(RESOURCE_POOLS, "resource credits"):
+        parameters, pools = await source.batch([(RESOURCE_PARAMETERS, {}), (RESOURCE_POOLS, {})])
+        batch["rc/parameters"] = [{"resources": resources_in(calls.reader, RESOURCE_PARAMETERS, parameters)}]
+        batch["rc/pools"] = [{"pools": pools_in(calls.reader, RESOURCE_POOLS, pools)}]
     if await calls.serves(BUCKETS, "trades of the market"):
         await add_market(calls, batch)
     if await calls.serves(TRENDING_TAGS, "totals of tags"):

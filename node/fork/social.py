@@ -4,7 +4,7 @@ A notification's fields are read from its text, which the source writes by a pat
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import cache
 from typing import Any
 
@@ -46,7 +46,8 @@ async def add_social_rows(calls: PluginCalls, batch: Batch, names: list[str], po
     Without `is_complete`, also add the communities of the posts and accounts, and return their names. Complete copies read all of them.
     """
     if not await calls.serves(POST, "communities and notifications"):
-        extend(batch, "communities/reblogs", reblog_rows(reblog_times(batch)))
+        if not calls.is_complete:
+            extend(batch, "communities/reblogs", reblog_rows(reblog_times(batch)))
         return []
     prefix = calls.reader.spec.community_prefix
     named = dict.fromkeys(name for name in names if type_of(prefix, name) is not None)
@@ -58,7 +59,8 @@ async def add_social_rows(calls: PluginCalls, batch: Batch, names: list[str], po
     add_subscriptions(batch, subscribed)
     await add_notices(calls, batch, [name for name in names if not name.startswith(prefix)], posts)
     await add_last_reads(calls, batch, names)
-    await add_reblogs(calls, batch)
+    if not calls.is_complete:
+        extend(batch, "communities/reblogs", reblog_rows(reblog_times(batch)))
     return known
 
 
@@ -249,12 +251,6 @@ def promoted_of(calls: PluginCalls, post: Any) -> int:
     return asset.amount
 
 
-async def add_reblogs(calls: PluginCalls, batch: Batch) -> None:
-    """Add the reblogs of the index. In a complete copy, they are those that the index still lists."""
-    times = reblog_times(batch)
-    extend(batch, "communities/reblogs", reblog_rows(await still_there(calls, times) if calls.is_complete else times))
-
-
 Reblogs = dict[tuple[str, tuple[str, str]], int]
 """The times of reblogs by account and post."""
 
@@ -278,6 +274,15 @@ def reblog_times(batch: Batch) -> Reblogs:
 def reblog_rows(times: Reblogs) -> Iterable[PortableRow]:
     """Return the rows of reblogs."""
     return ({"account": name, "post": post, "created": at} for (name, post), at in times.items())
+
+
+async def read_reblogs(source: Source, batch: Batch, accounts: Container[str]) -> Batch:
+    """Read the reblogs of accounts. The batch has all blogs and notifications of the chain. Raises SourceSilent and SourceWrong."""
+    calls = PluginCalls(source, await reader_of(source), is_complete=True)
+    times = {place: time for place, time in reblog_times(batch).items() if place[0] in accounts}
+    found: Batch = {}
+    extend(found, "communities/reblogs", reblog_rows(await still_there(calls, times) if await source.has(ACCOUNT_POSTS) else times))
+    return found
 
 
 async def still_there(calls: PluginCalls, times: Reblogs) -> Reblogs:

@@ -11,11 +11,10 @@ from msgspec import Struct
 
 from node.client.errors import RefusedCall
 from node.fork.accounts import FIND_ACCOUNTS, NAMES_AT_ONCE, account_call, account_rows, add, add_witness_rows
+from node.fork.resources import RESOURCE_PARAMETERS, RESOURCE_POOLS, object_in, pools_in, resources_in
 from node.fork.rows import PortableRow, Reader
 from node.fork.source import Call, Source, is_missing
 from node.fork.spec import HARDFORK_MAX, chunks, reader_of
-from rpc.declare.record_fields import whole_number
-from state.plugins.rc.prices import RESOURCES, Resource
 from state.portable import PORTABLE, Batch
 from state.protocol import constants
 from state.protocol.codec.kinds import Many, Release, Seconds, SymbolKind
@@ -44,8 +43,8 @@ PARTS: dict[str, tuple[Call, ...]] = {
     "feed": (("database_api.get_feed_history", {}), ("condenser_api.get_feed_history", [])),
     "funds": (("database_api.get_reward_funds", {}), ("condenser_api.get_reward_fund", [FUND])),
     "names of tokens": (("database_api.get_nai_pool", {}), ("condenser_api.get_nai_pool", [])),
-    "resources": (("rc_api.get_resource_params", {}),),
-    "resource pools": (("rc_api.get_resource_pool", {}),),
+    "resources": ((RESOURCE_PARAMETERS, {}),),
+    "resource pools": ((RESOURCE_POOLS, {}),),
 }
 OPTIONAL = {
     "legacy head": "",
@@ -339,7 +338,7 @@ class _Pass:
                     raise reader.wrong(method, member, "it is not an object")
                 token = value.get("token")
                 row = reader.row("smt_tokens", method, token, f"{member}.token")
-                shown = self._member(method, token, "market_maker", f"{member}.token").get("token_balance")
+                shown = object_in(self._reader, method, token, "market_maker", f"{member}.token").get("token_balance")
                 row["market_maker_token_balance"] = reader.parse(Asset, method, shown, f"{member}.token.market_maker.token_balance").amount
                 add(batch, "smt_tokens", row)
                 if value.get("ico") is not None:
@@ -351,47 +350,9 @@ class _Pass:
     def _add_resources(self, batch: Batch) -> None:
         """Add the parameters and pools of resource credits."""
         for method, reply in self._of("resources"):
-            shown = self._member(method, reply, "resource_params")
-            resources = tuple(self._resource(method, resource.name, shown.get(resource.name)) for resource in RESOURCES)
-            batch["rc/parameters"] = [{"resources": resources}]
+            batch["rc/parameters"] = [{"resources": resources_in(self._reader, method, reply)}]
         for method, reply in self._of("resource pools"):
-            shown = self._member(method, reply, "resource_pool")
-            names = [resource.name for resource in RESOURCES]
-            pools = tuple(self._number(method, self._member(method, shown, name), name, "pool") for name in names)
-            batch["rc/pools"] = [{"pools": pools}]
-
-    def _resource(self, method: str, name: str, shown: Any) -> Resource:
-        pool = self._member(method, shown, "resource_dynamics_params", name)
-        price, decay = self._member(method, shown, "price_curve_params", name), self._member(method, pool, "decay_params", name)
-
-        def number(values: Any, member: str) -> int:
-            return self._number(method, values, name, member)
-
-        return Resource(
-            name,
-            unit=number(pool, "resource_unit"),
-            budget=number(pool, "budget_per_time_unit"),
-            pool_eq=number(pool, "pool_eq"),
-            max_pool=number(pool, "max_pool_size"),
-            decay=number(decay, "decay_per_time_unit"),
-            decay_shift=number(decay, "decay_per_time_unit_denom_shift"),
-            coeff_a=number(price, "coeff_a"),
-            coeff_b=number(price, "coeff_b"),
-            shift=number(price, "shift"),
-            min_decay=number(pool, "min_decay") if "min_decay" in pool else 0,
-        )
-
-    def _member(self, method: str, value: Any, name: str, path: str = "") -> dict[str, Any]:
-        found = value.get(name) if type(value) is dict else None
-        if type(found) is not dict:
-            raise self._reader.wrong(method, f"{path}.{name}".strip("."), "it is not an object")
-        return found
-
-    def _number(self, method: str, values: dict[str, Any], path: str, name: str) -> int:
-        try:
-            return whole_number(values.get(name))
-        except ChainError as error:
-            raise self._reader.wrong(method, f"{path}.{name}", str(error)) from None
+            batch["rc/pools"] = [{"pools": pools_in(self._reader, method, reply)}]
 
 
 async def _served(source: Source, calls: Iterable[tuple[str, Any]]) -> tuple[str, Any] | None:

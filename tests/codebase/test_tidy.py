@@ -21,7 +21,7 @@ KEPT = (
     *("Builder", "initialize", "finalize", "pytest_*", "__init_subclass__"),  # called by hatchling, pytest and Python
     "*_command",  # named by the table of commands
     "pop_block",  # the counterpart of push_block (block-processing.md §2.6)
-    *("ForkCalls", "Mirror", "all_communities", "read_communities"),  # for the node of a fork, and for complete copies
+    *("ForkCalls", "Mirror", "all_communities", "read_communities", "read_reblogs"),  # for the node of a fork, and for complete copies
 )
 # Fields and constants aren't checked, since declarations and consumers of records read them.
 DATA = ("attribute", "variable")

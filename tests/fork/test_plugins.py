@@ -8,7 +8,7 @@ import trio
 from trio.testing import MockClock
 
 from node.fork.plugins import add_plugin_rows, read_plugin_world
-from node.fork.social import all_communities, read_communities
+from node.fork.social import all_communities, read_communities, read_reblogs
 from node.fork.source import Source
 from node.fork.spec import reader_of
 from node.runtime.errors import NodeError
@@ -50,7 +50,7 @@ def run(read: Callable[[Source], Any], node: SourceNode) -> Any:
 def complete(node: SourceNode) -> Batch:
     """Return the rows of a source's chain, and its plugins' data as it is read."""
     rows = export_rows(node.chain.state)
-    batch = {name: rows[name] for name in rows if "/" not in name or name in OF_WORLD}
+    batch = {name: rows[name] for name in rows if "/" not in name}
 
     async def read(source: Source) -> tuple[str, ...]:
         await add_plugin_rows(source, batch, is_complete=True)
@@ -58,6 +58,7 @@ def complete(node: SourceNode) -> Batch:
         for more in (await read_plugin_world(source, is_complete=True), communities):
             for section, found in more.items():
                 batch.setdefault(section, []).extend(found)
+        batch.update(await read_reblogs(source, batch, [row["name"] for row in batch["accounts"]]))
         return (await reader_of(source)).notes.texts
 
     assert run(read, node) == ()

@@ -58,6 +58,8 @@ def import_rows(state: State, rc: Rc, batch: Batch) -> None:
 def start(state: State, rc: Rc, batch: Batch) -> bool:
     """Add the resources and their pools. Return False if credits haven't started on the chain of the batch."""
     pools, parameters = batch.get("rc/pools"), batch.get("rc/parameters")
+    if pools and not any(pools[0].get("pools", ())):  # shown before credits start
+        pools = None
     if not pools and (state.hardfork < RC_HARDFORK or state.props.head_block_number < state.spec.rc_start_block):
         return False
     resources = RcParameters(**parameters[0]) if parameters else RcParameters()
