@@ -192,7 +192,13 @@ async def read_accounts(source: Source, names: Iterable[str], *, is_light: bool 
         await _add_rows(source, reader, batch, found)
         await _add_witnesses(source, reader, batch, found)
         await _add_proxies(source, reader, batch, found)
+    sort_accounts(batch)
     return batch
+
+
+def sort_accounts(batch: Batch) -> None:
+    """Sort the accounts of a batch by their ids at the source. Methods show votes on posts in the order of the voters' ids."""
+    batch.get("accounts", []).sort(key=lambda row: row.get("id", 0))
 
 
 async def add_accounts(source: Source, reader: Reader, batch: Batch, names: Iterable[str], *, is_light: bool) -> list[PortableRow]:
@@ -218,6 +224,8 @@ def account_rows(reader: Reader, batch: Batch, method: str, params: Any, reply: 
         parts = reader.parts("accounts", method, value, member)
         row = parts["row"]
         name = row["name"]
+        if type(value.get("id")) is int:
+            row["id"] = value["id"]
         if name not in asked:
             raise reader.wrong(method, f"{member}.name", "it is not an account that was asked for, or it is there twice")
         asked.remove(name)

@@ -6,6 +6,7 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
+from node.fork.accounts import sort_accounts
 from node.fork.keys import PASSWORD, SIGNING_SECRET, replace_keys
 from node.fork.world import World
 from node.runtime.errors import NodeError
@@ -22,6 +23,12 @@ from state.protocol.errors import ChainError
 from state.protocol.keys.keys import NULL_KEY, wif_from_secret
 from state.protocol.spec import ChainSpec, Genesis
 from state.tables import State
+
+# Sections of plugins with rows of accounts that don't refer to posts.
+OF_ACCOUNTS = (
+    *("rc/accounts", "reputation/rows", "follow/follows", "follow/counts"),
+    *("communities/communities", "communities/roles", "communities/subscriptions", "communities/last_reads"),
+)
 
 
 class ForkFailed(NodeError):
@@ -63,6 +70,8 @@ def build_fork(spec: ChainSpec, world: World, batches: Iterable[Batch]) -> Chain
 
     The batches are changed: keys in them are replaced.
     """
+    batches = list(batches)
+    order_accounts(world.batch, batches)
     state = new_state(spec, lambda fresh: enable(fresh, PLUGINS))
     with refusing(state):
         replace_keys(world.batch, spec)
@@ -76,6 +85,23 @@ def build_fork(spec: ChainSpec, world: World, batches: Iterable[Batch]) -> Chain
     chain = Chain(state)
     chain.start_at(world.header, no_block, is_changed_by_hand=False)
     return chain
+
+
+def order_accounts(batch: Batch, others: Iterable[Batch]) -> None:
+    """Add the accounts of other batches to the batch of the world as light accounts, so that all accounts are in the source's order.
+
+    What plugins know of accounts comes with them, since plugins derive it for accounts that come without it.
+    """
+    known = {row["name"] for row in batch.get("accounts", ())}
+    for other in others:
+        new = {row["name"] for row in other.get("accounts", ())} - known
+        known |= new
+        batch.setdefault("accounts", []).extend(row | {"is_light": True} for row in other.get("accounts", ()) if row["name"] in new)
+        for table in ("account_authorities", "account_metadata"):
+            batch.setdefault(table, []).extend(row for row in other.get(table, ()) if row["account"] in new)
+        for section in OF_ACCOUNTS:
+            batch.setdefault(section, []).extend(other.pop(section, ()))
+    sort_accounts(batch)
 
 
 def extend_fork(chain: Chain, batches: Iterable[Batch]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from node.client.errors import RefusedCall
-from node.fork.accounts import add
+from node.fork.accounts import add, add_accounts, sort_accounts
 from node.fork.rows import Parts, PortableRow, Reader
 from node.fork.source import Source
 from node.fork.spec import chunks, reader_of
@@ -22,7 +22,8 @@ Key = tuple[str, str]
 
 PAGE = 1000
 DISCUSSION_MAX = 2000
-VOTES_MAX = 1000
+VOTES_MAX, PEOPLE_MAX = 1000, 1000
+PEOPLE = (("comments", "author"), ("comment_votes", "voter"))
 POSTS_AT_ONCE = 500
 # Levels of a discussion up to its root, and posts that one call of `read_posts` reads.
 LEVELS_MAX, READ_MAX = 256, 50_000
@@ -40,7 +41,8 @@ BRIDGE_PAGE, NEVER = 20, "2038-01-19T03:14:07"
 
 
 async def read_posts(source: Source, posts: Iterable[Key], *, discussions: bool = True) -> Batch:
-    """Read posts or replies with the posts that they reply to, or with their whole discussions.
+    """Read posts or replies with the posts that they reply to, or with their whole discussions. Their authors and voters are read as light
+    accounts.
 
     Of each discussion at most DISCUSSION_MAX posts and replies are read, and of each of them at most VOTES_MAX votes. Posts that the source
     doesn't have are omitted. Raises RefusedCall, SourceSilent and SourceWrong.
@@ -53,7 +55,13 @@ async def read_posts(source: Source, posts: Iterable[Key], *, discussions: bool 
     if discussions:
         await posts_of.read_discussions()
     await posts_of.read_ancestors()
-    return await posts_of.batch()
+    batch = await posts_of.batch()
+    # Their reputations are shown with the posts, and votes are in the order in which these accounts were created.
+    authors, voters = (dict.fromkeys(row[column] for row in batch.get(table, ())) for table, column in PEOPLE)
+    people = [name for name in {**authors, **voters} if is_valid_account_name(name)]
+    await add_accounts(source, reader, batch, people[:PEOPLE_MAX], is_light=True)
+    sort_accounts(batch)
+    return batch
 
 
 async def newest_posts(source: Source, account: str, count: int) -> list[Key]:

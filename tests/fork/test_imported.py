@@ -1,6 +1,7 @@
 """What is read from a source comes into a chain: its invariants hold, and what it holds is what the source holds."""
 
 from contextlib import suppress
+from typing import Any
 
 import pytest
 import trio
@@ -9,6 +10,7 @@ from trio.testing import MockClock
 
 from node.app.local_chain import LocalChain
 from node.fork.accounts import read_accounts
+from node.fork.fetch import ForkRequest, make_fork
 from node.fork.posts import read_posts
 from node.fork.source import Source
 from node.fork.world import World, read_world
@@ -71,3 +73,23 @@ def test_a_source_that_lies_gives_an_error_or_a_sound_chain(chain: LocalChain, n
         world, batches = read(SourceNode(chain, "coind", name))
         with suppress(ValueError):
             validate_invariants(imported(world, batches).state)
+
+
+def shown(node: SourceNode, author: str, permlink: str) -> Any:
+    """Return a post as methods show it: its votes in order, and reputations. Without the ids of rows."""
+    calls = [("condenser_api.get_content", [author, permlink]), ("bridge.get_discussion", {"author": author, "permlink": permlink})]
+    replies = [node._answer({"id": 1, "method": method, "params": params})["result"] for method, params in calls]
+    records = [replies[0], *replies[1].values()]
+    return [{name: value for name, value in record.items() if name not in ("id", "post_id")} for record in records]
+
+
+@pytest.mark.parametrize("flavour", ["coind", "jussi"])
+def test_posts_of_accounts_that_are_not_named_look_alike(chain: LocalChain, flavour: str) -> None:
+    async def run() -> Chain:
+        source = Source(URL, transport=SourceNode(chain, flavour).transport())
+        request = ForkRequest(accounts=("alice",), posts=POSTS)
+        return (await make_fork(source, request, lambda text: None))[0]
+
+    fork = trio.run(run, clock=MockClock(autojump_threshold=0))
+    for post in POSTS:
+        assert shown(SourceNode(fork), *post) == shown(SourceNode(chain), *post)
