@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from state.portable.declarations import PORTABLE, Batch, Portable, PortableRow
+from state.portable.others import COIN_MAX, VESTS_MAX
 from state.protocol.authority import Authority
 from state.protocol.constants import (
     COIN_100_PERCENT,
@@ -64,6 +65,12 @@ BOUNDS: dict[str, Bounds] = {
             "net_votes vote_percent num_changes abs_rshares vote_rshares children_abs_rshares available_account_subsidies "
             "available_witness_account_subsidies coin_volume sbd_volume",
         ),
+        (
+            (0, COIN_MAX),
+            "total_payout_value curator_payout_value beneficiary_payout_value author_rewards posting_rewards curation_rewards "
+            "sps_interval_ledger",
+        ),
+        ((0, VESTS_MAX), "withdrawn to_withdraw vesting_withdraw_rate delegated_vesting_shares received_vesting_shares"),
         ((0, 5), "author_reward_curve curation_reward_curve phase"),
         ((0, 3), "schedule"),
         (WORD64, "weight total_vote_weight total_pow current_aslot"),

@@ -9,7 +9,7 @@ from state.effects.balances import median_price, to_coin
 from state.portable.arrivals import Arrivals, account_level
 from state.portable.checks import are_properties, check_batch, check_world, is_feed, names_of
 from state.portable.declarations import PORTABLE, Batch, CommentKey, Portable, PortableRow
-from state.portable.others import ALL_OTHERS, Amounts, check_supplies, grow, make_others, others, take
+from state.portable.others import ALL_OTHERS, COIN_MAX, Amounts, check_supplies, grow, make_others, others, take
 from state.portable.weights import set_proxied, take_proposal_votes, take_witness_votes
 from state.protocol import constants
 from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
@@ -110,6 +110,8 @@ def _start_partial(state: State) -> None:
     versions, hardforks = state.spec.hardfork_versions, state.hardforks
     if hardforks.next_hardfork not in versions:
         state.hardfork_properties.modify(hardforks, next_hardfork=hardforks.current_hardfork_version)
+    for fund in list(state.reward_funds):
+        state.reward_funds.modify(fund, reward_balance=max(fund.reward_balance, 0))
     state.set_props(last_irreversible_block_num=state.props.head_block_number)
     make_others(state)
     price = median_price(state)
@@ -273,7 +275,11 @@ def new_comments(state: State, rows: Iterable[PortableRow]) -> dict[CommentKey, 
         parent = (row.get("parent_author", ""), row.get("parent_permlink", ""))
         if state.comments.by_permlink.get(*key) is None and (not depth or place(parent) == (depth - 1, root)):
             places[key] = depth, root
-    return {key: {"root_comment": key, **row} for key, row in given.items() if key in places}
+    found = {key: {"root_comment": key, **row} for key, row in given.items() if key in places}
+    for row in found.values():
+        if row.get("max_accepted_payout", 0) > COIN_MAX:
+            row["max_accepted_payout"] = COIN_MAX  # so that it has a value in COIN
+    return found
 
 
 def _is_new(state: State, portable: Portable, row: PortableRow, coming: dict[str, PortableRow]) -> bool:
