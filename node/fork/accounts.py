@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from node.client.errors import RefusedCall
+from node.client.http import SHOWN_CHARACTERS_MAX
 from node.fork.rows import Notes, PortableRow, Reader
 from node.fork.source import Source, is_missing
 from node.fork.spec import chunks, reader_of
@@ -261,9 +262,7 @@ async def _add_rows(source: Source, reader: Reader, batch: Batch, accounts: list
     calls = [(method, _filled(params, name, "")) for _, name, (method, params, _) in asked]
     for (query, name, (method, _, key)), reply in zip(asked, await source.attempt(calls), strict=True):
         if isinstance(reply, RefusedCall):
-            if not is_missing(reply):
-                raise reply
-            _note_unasked(reader.notes, query.table)
+            _note_unasked(reader.notes, query.table, "" if is_missing(reply) else reply.message)
             continue
         rows = _rows_of(reader, batch, query, name, method, reply, key)
         if len(rows) >= PAGE:
@@ -277,10 +276,9 @@ async def _served(source: Source, methods: Iterable[tuple[str, Any, str]]) -> tu
     return None
 
 
-def _note_unasked(notes: Notes, table: str) -> None:
+def _note_unasked(notes: Notes, table: str, why: str = "") -> None:
     text = UNASKED.get(table, f"{table.replace('_', ' ')}: the source doesn't show them")
-    if text:
-        notes.add(text)
+    notes.add(f"{text or table} ({why[:SHOWN_CHARACTERS_MAX]})" if why else text)
 
 
 async def _add_pages(source: Source, reader: Reader, batch: Batch, query: Query, name: str, rows: list[PortableRow]) -> None:

@@ -48,7 +48,7 @@ from state.store import Row
 from state.tables import accounts, content, globals, market, payments, proposals, smt, witnesses
 
 CHAINS_KEPT_MAX = 8
-LIST_MAX = 100_000
+LIST_MAX, NOTES_MAX = 100_000, 200
 # The names of members on Hive, whose names differ by more than the brand and the symbols.
 RENAMED = {
     "percent_coin_dollars": "percent_hbd",
@@ -172,8 +172,9 @@ class Notes:
         self._texts: dict[str, None] = {}
 
     def add(self, text: str) -> None:
-        """Add a note, unless it is known."""
-        self._texts[text] = None
+        """Add a note, unless it is known or empty. Notes beyond NOTES_MAX are dropped."""
+        if text and len(self._texts) < NOTES_MAX:
+            self._texts[text] = None
 
     @property
     def texts(self) -> tuple[str, ...]:

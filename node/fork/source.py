@@ -26,6 +26,8 @@ REPLY_SECONDS_MAX = 30
 PATIENCE_SECONDS = 60
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.25, 10
 BATCH_CALLS_MAX, BATCH_TRIES_MAX = 100, 2
+# A call that is refused for a passing reason is repeated this often. Some nodes give such reasons for calls that they never serve.
+REFUSALS_MAX = 6
 METHODS_MAX, METHOD_LENGTH_MAX = 10_000, 100
 PARAMS_SHOWN_MAX = 100
 
@@ -204,7 +206,7 @@ class Source:
                 why, asked_seconds = str(error), getattr(error, "seconds", 0.0)
             else:
                 for at, result in zip(missing, results, strict=True):
-                    if isinstance(result, RefusedCall) and is_passing(result):
+                    if isinstance(result, RefusedCall) and is_passing(result) and tries < REFUSALS_MAX:
                         why = result.message
                     else:
                         found[at] = result

@@ -49,9 +49,9 @@ PARTS: dict[str, tuple[Call, ...]] = {
 OPTIONAL = {
     "legacy head": "",
     "next hardfork": "",
-    "names of tokens": "names of tokens",
-    "resources": "parameters of resource credits: those of this family of chains",
-    "resource pools": "pools of resource credits: as many as without any use",
+    "names of tokens": "names for new tokens: the source doesn't show them",
+    "resources": "parameters of resource credits: the source doesn't show them, so they are the usual ones",
+    "resource pools": "pools of resource credits: the source doesn't show them, so they are as full as without any use",
 }
 SMT_PARTS = ("names of tokens",)
 
@@ -94,7 +94,7 @@ LISTS: dict[str, Pages] = {
         lambda value: value["token"]["liquid_symbol"],
         is_smt=True,
     ),
-    "emissions": Pages(
+    "emissions of tokens": Pages(
         (("database_api.list_smt_token_emissions", lambda start: {"start": start, "limit": PAGE, "order": "by_symbol_time"}),),
         [],
         "token_emissions",
@@ -205,13 +205,13 @@ class _Pass:
             elif part not in OPTIONAL:
                 raise reader.wrong(calls[0][0], "", "it is not served")
             elif OPTIONAL[part]:
-                reader.notes.add(f"{OPTIONAL[part]} (the source doesn't show them)")
+                reader.notes.add(OPTIONAL[part])
         for part, pages in LISTS.items():
             if pages.is_smt and not reader.spec.smt:
                 continue
             known = await _served(source, pages.methods)
             if known is None:
-                reader.notes.add(f"{part}: the source doesn't list them")
+                reader.notes.add(f"{part}: the source doesn't show them")
             else:
                 method, params = known
                 asked += [Asked(part, (method, params(start)), "" if method.startswith(LEGACY) else pages.key) for start in starts[part]]
@@ -221,11 +221,12 @@ class _Pass:
         replies = await source.attempt([one.call for one in asked])
         kept = []
         for one, reply in zip(asked, replies, strict=True):
-            if isinstance(reply, RefusedCall):
-                if not is_missing(reply):
-                    raise reply
-            else:
+            if not isinstance(reply, RefusedCall):
                 kept.append((one, reply))
+            elif one.part in OPTIONAL or is_missing(reply):
+                reader.notes.add(OPTIONAL.get(one.part, f"{one.part}: the source doesn't show them"))
+            else:
+                raise reply
         return cls(reader, [one for one, _ in kept], [reply for _, reply in kept])
 
     @property
@@ -306,7 +307,7 @@ class _Pass:
             row = {"last_hardfork": last, "current_hardfork_version": version, "next_hardfork": version}
             row["processed_hardforks"] = spec.hardfork_times[: last + 1]
             row["next_hardfork_time"] = row["processed_hardforks"][-1]
-            reader.notes.add("the times of past hardforks are those of the chain's spec (the source doesn't show them)")
+            reader.notes.add("times of past hardforks: the source doesn't show them, so they are those of the chain's spec")
             for method, following in self._of("next hardfork"):
                 if type(following) is dict:
                     row["next_hardfork"] = reader.parse(HARDFORK_VERSION, method, following.get("hf_version"), "hf_version")
@@ -343,7 +344,7 @@ class _Pass:
                 add(batch, "smt_tokens", row)
                 if value.get("ico") is not None:
                     add(batch, "smt_icos", reader.row("smt_icos", method, value["ico"], f"{member}.ico"))
-        for method, reply in self._of("emissions"):
+        for method, reply in self._of("emissions of tokens"):
             for row in reader.rows("smt_emissions", method, reply, "token_emissions"):
                 add(batch, "smt_emissions", row)
 

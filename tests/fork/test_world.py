@@ -15,7 +15,7 @@ from node.fork.spec import reader_of
 from node.fork.world import MOVED_MAX, World, read_world
 from node.runtime.errors import NodeError
 from state.portable import PORTABLE, Batch, export_rows
-from tests.fork.sources import FAULTS, Fault, HiveSpelling, SourceNode
+from tests.fork.sources import FAULTS, Fault, HiveSpelling, SourceNode, error_reply
 from tests.fork.town import town
 
 URL = "http://there:8090"
@@ -170,6 +170,21 @@ def test_a_source_that_never_stands_still_is_noted() -> None:
     assert [note for note in notes if "made blocks" in note]
     assert node.calls["database_api.get_feed_history"] == MOVED_MAX + 1
     assert world.number == world.batch["global_properties"][0]["head_block_number"]
+
+
+def test_what_a_source_refuses_is_noted(chain: LocalChain, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = SourceNode(chain)
+    answer = node._answer
+
+    def refusing(request: Any) -> Any:
+        is_refused = "conversion" in request["method"] or "resource_pool" in request["method"]
+        return error_reply(request["id"], -32000, "the index is off") if is_refused else answer(request)
+
+    monkeypatch.setattr(node, "_answer", refusing)
+    world, batch, notes = read(node, ["alice", "kim"])
+    assert batch["limit_orders"]
+    assert "rc/pools" not in world.batch
+    assert [note.split(":")[0] for note in notes] == ["pools of resource credits", "convert requests"]
 
 
 def test_witnesses_that_change_at_every_call_end_the_reading(chain: LocalChain) -> None:
