@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from time import perf_counter
 
+from node.client.errors import WrongChain
 from node.history.apply import TRUST_OWN, BlockRefused
 from node.key_recovery.block_prefetcher import BlockPrefetcher
 from node.runtime.errors import NodeError
@@ -84,7 +85,9 @@ class ReplicaApplier:
         return self.chain.state.props.head_block_number + 1
 
     def steps(self, events: Iterable[Event]) -> Iterator[None]:
-        """Apply events in steps. Raises BlockRefused, Gap, ForkDetected or ForkTooDeep at the first event that can't be applied."""
+        """Apply events in steps. Raises BlockRefused, Gap, ForkDetected, ForkTooDeep or WrongChain at the first event that can't be
+        applied.
+        """
         pause = self._stopwatch() + READ_SECONDS_MAX
         until, at_once = 0, 0
         for event, block in self._read(events):
@@ -122,6 +125,9 @@ class ReplicaApplier:
     def _take(self, event: NewBlock, block: SignedBlock) -> Iterator[None]:
         if event.number > self.next:
             raise Gap(self.next, event.number)
+        if block.id == self.chain.state.spec.base.block_id:
+            what = f"block {event.number}, with which this node's chain begins, was changed by a state edit after it was copied"
+            raise WrongChain(f"{what}. Fork the chain again.")
         if event.number < self.next:
             yield from self._take_again(block, event)
             return

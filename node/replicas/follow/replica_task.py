@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 import trio
 
-from node.client.errors import WrongChain
+from node.client.errors import RefusedCall, WrongChain
 from node.client.urls import BROKER
 from node.history.apply import BlockRefused
 from node.processor.processor import Processor
@@ -189,6 +189,8 @@ class ReplicaTask:
             else:
                 await self._require_base()
                 theirs = await self._source.head()
+                if theirs < applier.chain.base:
+                    return f"{error}, and this node's chain begins after block {applier.chain.base}"
                 common = await self._last_common(min(theirs, applier.next - 1))
                 if common == theirs and not applier.chain.state.spec.is_test:
                     return f"{error}, which is behind this node"  # wait until it catches up
@@ -200,11 +202,15 @@ class ReplicaTask:
         return ""
 
     async def _require_base(self) -> None:
-        """Raise NodeError if the followed node has another block in place of the one with which this chain begins. A node whose chain
-        begins with the same block doesn't have this block.
-        """
+        """Raise NodeError if the followed node has another block in place of the one with which this chain begins."""
         base = self._applier.chain.state.spec.base
-        if base.number and await self._source.id_of(base.number) not in (None, base.block_id):
+        if not base.number:
+            return
+        try:
+            theirs = await self._source.id_of(base.number)
+        except RefusedCall:  # the node's own chain begins with the same block, which it therefore doesn't have
+            return
+        if theirs not in (None, base.block_id):
             why = "this node's chain begins after a block that the followed node has left. Fork it again"
             raise NodeError(f"{why} (block {base.number}, {base.block_id.hex()})")
 

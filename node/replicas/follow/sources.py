@@ -113,6 +113,7 @@ class NodeSource:
                 if self._is_copied and header.base < self._spec.base.number:
                     # Blocks show whether it's the same chain. State edits before the copy are part of it.
                     require_same_id(self.url, self._spec, header)
+                    require_ahead(self.url, header, position)
                 else:
                     require_same_chain(self.url, self._spec, header)
                     require_same_state(self.url, header, position)
@@ -183,6 +184,11 @@ def require_same_state(url: str, header: StreamHeader, position: SyncPosition) -
         )
     if header.edits != position.edits:
         raise SourceBehind("the followed chain has other state edits", is_all=True)
+    require_ahead(url, header, position)
+
+
+def require_ahead(url: str, header: StreamHeader, position: SyncPosition) -> None:
+    """Raise SourceBehind if the other chain's head is before this chain's."""
     if header.head < position.head:
         raise SourceBehind(f"the head of {url} is block {header.head}")
 

@@ -5,11 +5,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 import trio
 
 from node.client.errors import WrongChain
+from node.fork.file import ForkOrigin, write_fork
 from node.replicas.follow import forwarding
 from state.chain.digest import state_digest
 from tests.helpers.based import base_file, based, fork_of_young_chain
@@ -17,7 +20,7 @@ from tests.helpers.followed import reply, until
 from tests.helpers.golden import same_as_golden
 from tests.helpers.push import lines
 from tests.helpers.users import ASYNC, SYNC, balance, broadcasts, uses_each_way, waits
-from tests.helpers.ways import WAYS, InProcessNode, Open, Transport, call, http1, node_here, result, socket
+from tests.helpers.ways import SECONDS_MAX, WAYS, InProcessNode, Open, Transport, call, http1, node_here, result, socket
 
 
 @asynccontextmanager
@@ -232,3 +235,58 @@ async def test_a_stream_begins_after_the_base() -> None:
         async with lines(owner.port, "?from=1&form=packed") as stream:
             header, block = await stream.some(2)
             assert (header["chain"]["base"], block["block"]) == (first - 1, first)
+
+
+async def until_problem(replica: InProcessNode, text: str) -> None:
+    """Wait until the replica's /health reports a problem with this text, or none for an empty text."""
+
+    def problem() -> str:
+        try:
+            reply = urlopen(f"{replica.url}/health")
+        except HTTPError as error:  # with a problem the status is 503
+            reply = error
+        with reply:
+            said: str = json.load(reply)["following"]["problem"]
+            return said
+
+    with trio.fail_after(SECONDS_MAX):
+        while not (text in (said := await trio.to_thread.run_sync(problem)) and bool(text) == bool(said)):
+            await trio.sleep(0.01)
+
+
+def copy_of(node: InProcessNode, path: Path) -> ForkOrigin:
+    """Write a fork file with a complete copy of a node's chain at its head, and return its origin."""
+    props, chain_id = node.chain.state.props, node.chain.state.spec.chain_id.hex()
+    number, block_id = props.head_block_number, props.head_block_id.hex()
+    origin = ForkOrigin(source=node.url, chain_id=chain_id, number=number, block_id=block_id, time=props.time, is_complete=True)
+    write_fork(node.chain, path, origin)
+    return origin
+
+
+async def test_a_complete_copy_follows_until_its_source_leaves_the_fork_block(tmp_path: Path) -> None:
+    async with node_here() as owner, http1(owner.port) as way:
+        await result(way, "dev_api.set_balance", ["carol", "1.000 COIN"])
+        await result(way, "dev_api.mine", [10])
+        origin = copy_of(owner, tmp_path / "copy")
+        async with node_here(follow=owner.url, origin=origin, **based(tmp_path / "copy")) as replica:
+            await result(way, "dev_api.mine", [3])
+            await result(way, "dev_api.set_balance", ["bob", "1.000 COIN"])
+            await until(lambda: is_like(replica, owner) and state_digest(replica.chain.state) == state_digest(owner.chain.state))
+            await result(way, "dev_api.pop_blocks", [2])
+            await until(lambda: is_like(replica, owner))
+            await result(way, "dev_api.reset")
+            await until_problem(replica, "this node's chain begins after block")
+            # Otherwise the blocks can be those from before the reset.
+            await result(way, "dev_api.advance_time", [600])
+            await result(way, "dev_api.mine", [50])
+            await until_problem(replica, "Fork it again")
+
+
+async def test_a_copy_of_a_block_that_is_edited_later_ends(tmp_path: Path) -> None:
+    async with node_here() as owner, http1(owner.port) as way:
+        origin = copy_of(owner, tmp_path / "copy")
+        async with node_here(follow=owner.url, origin=origin, **based(tmp_path / "copy")) as replica:
+            await until_problem(replica, "")
+            await result(way, "dev_api.set_balance", ["bob", "1.000 COIN"])
+            await replica.context.stop.wait()
+            same_as_golden(str(replica.context.failure))
