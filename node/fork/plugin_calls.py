@@ -1,17 +1,22 @@
 """Calls for the data of plugins: lists that are read page by page for many accounts at once, and what a source doesn't serve."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
+import trio
 from msgspec import Struct
 
 from node.client.errors import RefusedCall
 from node.fork.rows import Parts, Reader
 from node.fork.source import Call, Source, is_missing
+from node.runtime.errors import NodeError
+from node.runtime.shutdown import first_error
 from state.portable import Batch
 from state.protocol.values.text import is_valid_account_name
 
 ROWS_MAX = 1_000_000  # rows of one list
+GATHERING_SECONDS = 0.002  # until calls are sent, so that other tasks can add theirs
 
 
 class Listing(Struct, frozen=True):
@@ -31,11 +36,24 @@ class Listing(Struct, frozen=True):
     key: str = ""
 
 
+class _Asked(Struct, eq=False):
+    """Calls that a task has asked for, and later their replies or the error that all tasks get."""
+
+    calls: list[Call]
+    done: trio.Event
+    replies: list[Any] = []
+    error: Exception | None = None
+
+
 class PluginCalls:
-    """Calls of a source for the data of plugins. With `is_complete`, lists are read to their end, otherwise only their first page."""
+    """Calls of a source for the data of plugins. With `is_complete`, lists are read to their end, otherwise only their first page.
+
+    Tasks that ask at about the same time share a request.
+    """
 
     def __init__(self, source: Source, reader: Reader, *, is_complete: bool) -> None:
         self.source, self.reader, self.is_complete = source, reader, is_complete
+        self._waiting: list[_Asked] = []
 
     async def serves(self, method: str, without: str) -> bool:
         """Whether the source serves a method. If not, note what is read without it."""
@@ -46,12 +64,37 @@ class PluginCalls:
 
     async def ask(self, calls: Sequence[Call]) -> list[Any]:
         """Return the results of calls in order, None for a refused one. Raises SourceSilent and SourceWrong."""
-        replies = await self.source.attempt(calls)
+        if not calls:
+            return []
+        asked = _Asked(list(calls), trio.Event())
+        self._waiting.append(asked)
+        if len(self._waiting) == 1:
+            await trio.sleep(GATHERING_SECONDS)
+            await self._send()
+        else:
+            await asked.done.wait()
+        if asked.error is not None:
+            raise asked.error
+        replies = asked.replies
         for (method, _), reply in zip(calls, replies, strict=True):
             if isinstance(reply, RefusedCall):
                 why = "the source doesn't serve it" if is_missing(reply) else reply.message
                 self.reader.notes.add(f"{method} was refused: {why}")
         return [None if isinstance(reply, RefusedCall) else reply for reply in replies]
+
+    async def _send(self) -> None:
+        """Make the calls that tasks are waiting for."""
+        waiting, self._waiting = self._waiting, []
+        try:
+            replies = iter(await self.source.attempt([call for asked in waiting for call in asked.calls]))
+        except NodeError as error:
+            for asked in waiting:
+                asked.error = error
+        else:
+            for asked in waiting:
+                asked.replies = list(islice(replies, len(asked.calls)))
+        for asked in waiting:
+            asked.done.set()
 
     async def listed(self, listing: Listing, names: Iterable[str]) -> dict[str, list[Parts]]:
         """Return the records of a list by account, in the order of the list."""
@@ -81,6 +124,19 @@ class PluginCalls:
         if not is_valid_account_name(value):
             raise self.reader.wrong(method, member, "it is not the name of an account")
         return value
+
+
+async def together(*tasks: Callable[[], Awaitable[object]]) -> None:
+    """Run tasks at the same time. Raises the first error of them."""
+    try:
+        async with trio.open_nursery() as nursery:
+            for task in tasks:
+                nursery.start_soon(task)
+    except BaseExceptionGroup as group:
+        expected, other = group.split(NodeError)
+        if expected is None or other is not None:
+            raise
+        raise first_error(expected) from None
 
 
 def extend(batch: Batch, section: str, rows: Iterable[dict[str, Any]]) -> None:

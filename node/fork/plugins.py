@@ -4,14 +4,15 @@ social.py reads communities. Most sections are read by methods of `condenser_api
 doesn't serve is derived when the rows come in, and a note says so.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from node.fork.accounts import add_accounts
-from node.fork.plugin_calls import Listing, PluginCalls, extend
+from node.fork.plugin_calls import Listing, PluginCalls, extend, together
 from node.fork.resources import RESOURCE_PARAMETERS, RESOURCE_POOLS, pools_in, resources_in
 from node.fork.rows import Parts, PortableRow
-from node.fork.social import add_social_rows
+from node.fork.social import add_reblogs, add_social_rows
 from node.fork.source import Source
 from node.fork.spec import chunks, reader_of
 from state.plugins.follow.rows import WORDS
@@ -24,7 +25,7 @@ from state.protocol.values.text import time_text
 
 NAMES_AT_ONCE, KEYS_AT_ONCE, ACCOUNTS_AT_ONCE, POSTS_AT_ONCE = 500, 100, 100, 100
 RELATIONS_PAGE, AUTHORS_MAX, TAGS_PAGE, TRADES_PAGE, REPUTATIONS_PAGE = 1000, 2000, 100, 1000, 1000
-ENTRIES_PAGE, NEWEST_ENTRIES = 500, 100
+ENTRIES_PAGE, NEWEST_ENTRIES, REBLOGGERS_MAX = 500, 100, 10_000
 TAGS_USED_MAX, TRADES_MAX = 1000, 10_000_000
 LAST_TIME = 2**31 - 1
 
@@ -55,19 +56,32 @@ async def add_plugin_rows(source: Source, batch: Batch, *, is_complete: bool = F
     names = [row["name"] for row in batch.get("accounts", ())]
     full = [row for row in batch.get("accounts", ()) if not row.get("is_light")]
     comments = batch.get("comments", [])
-    for some in chunks(full, ACCOUNTS_AT_ONCE):
-        await add_follow_rows(calls, batch, some)
-        await add_tags_of_authors(calls, batch, [row["name"] for row in some if row.get("post_count", 1)])
-    if not is_complete:
-        await add_blogs_of_posts(calls, batch, comments)
-    await add_tagged(calls, batch, comments)
-    places = [(row["author"], row["permlink"]) for row in comments]
-    communities = set(await add_social_rows(calls, batch, [row["name"] for row in full], places)) - set(names)
-    if communities:
-        names += [row["name"] for row in await add_accounts(source, calls.reader, batch, sorted(communities), is_light=True)]
-    await add_credits(calls, batch, names)
-    await add_reputations(calls, batch, names)
+
+    async def add_relations() -> None:
+        for some in chunks(full, ACCOUNTS_AT_ONCE):
+            await together(
+                partial(add_follow_rows, calls, batch, some),
+                partial(add_tags_of_authors, calls, batch, [row["name"] for row in some if row.get("post_count", 1)]),
+            )
+        if not is_complete:
+            await add_blogs_of_posts(calls, batch, comments)
+
+    async def add_social() -> None:
+        places = [(row["author"], row["permlink"]) for row in comments]
+        communities = set(await add_social_rows(calls, batch, [row["name"] for row in full], places)) - set(names)
+        added: Batch = {}
+        found = await add_accounts(source, calls.reader, added, sorted(communities), is_light=True) if communities else []
+        await add_balances([row["name"] for row in found])
+        for table, rows in added.items():
+            extend(batch, table, rows)
+
+    async def add_balances(some: list[str]) -> None:
+        await together(partial(add_credits, calls, batch, some), partial(add_reputations, calls, batch, some))
+
+    await together(add_relations, add_social, partial(add_balances, names), partial(add_tagged, calls, batch, comments))
     await add_key_references(calls, batch)
+    if not is_complete:
+        add_reblogs(batch)
 
 
 OF_POSTS = ("follow/blogs", "follow/feeds", "communities/reblogs", "communities/notifications")
@@ -165,26 +179,54 @@ async def add_follow_rows(calls: PluginCalls, batch: Batch, accounts: list[Porta
     posts, relations and blog has reblogged nobody.
     """
     names = [row["name"] for row in accounts]
+    if not calls.is_complete:
+        await together(
+            partial(add_relations, calls, batch, names),
+            partial(add_counts, calls, batch, names),
+            partial(add_entries, calls, batch, "follow/feeds", FEED, feed_row, names),
+            partial(add_entries, calls, batch, "follow/blogs", BLOG, blog_row, names),
+            partial(add_authors, calls, batch, names),
+        )
+        return
+    followers = await add_relations(calls, batch, names)
+    await add_entries(calls, batch, "follow/feeds", FEED, feed_row, [name for name in names if name in followers])
+    bloggers = await add_entries(calls, batch, "follow/blogs", BLOG, blog_row, names)
+    active = followers | bloggers | {row["name"] for row in accounts if row.get("post_count", 1)}
+    await add_authors(calls, batch, [name for name in names if name in active])
+
+
+async def add_relations(calls: PluginCalls, batch: Batch, names: list[str]) -> set[str]:
+    """Add the relations of accounts. Return the accounts that follow or ignore others, or did."""
     relations = await followed(calls, names)
     extend(batch, "follow/follows", relations)
-    if not calls.is_complete and await calls.serves(COUNTS, "numbers of followers"):
+    return {row["follower"] for row in relations}
+
+
+async def add_counts(calls: PluginCalls, batch: Batch, names: list[str]) -> None:
+    """Add the numbers of followers and of followed accounts."""
+    if await calls.serves(COUNTS, "numbers of followers"):
         for name, reply in zip(names, await calls.ask([(COUNTS, [name]) for name in names]), strict=True):
             if reply is not None:
                 extend(batch, "follow/counts", [calls.reader.row("follow/counts", COUNTS, reply) | {"account": name}])
-    size = ENTRIES_PAGE if calls.is_complete else NEWEST_ENTRIES
-    active = {row["follower"] for row in relations}
-    if await calls.serves(FEED, "feeds of accounts"):
-        feeds = await calls.listed(entries_listing("follow/feeds", FEED, size), [name for name in names if name in active])
-        for name, entries in feeds.items():
-            extend(batch, "follow/feeds", (feed_row(name, parts) for parts in entries))
-    if await calls.serves(BLOG, "blogs of accounts"):
-        for name, entries in (await calls.listed(entries_listing("follow/blogs", BLOG, size), names)).items():
-            extend(batch, "follow/blogs", (blog_row(name, parts) for parts in entries))
+
+
+async def add_entries(
+    calls: PluginCalls, batch: Batch, section: str, method: str, make: Callable[[str, Parts], PortableRow], names: list[str]
+) -> set[str]:
+    """Add the entries of blogs or feeds. Return the accounts that have some."""
+    active = set()
+    if await calls.serves(method, f"{section.partition('/')[2]} of accounts"):
+        listing = entries_listing(section, method, ENTRIES_PAGE if calls.is_complete else NEWEST_ENTRIES)
+        for name, entries in (await calls.listed(listing, names)).items():
+            extend(batch, section, (make(name, parts) for parts in entries))
             active |= {name} if entries else set()
-    active |= {row["name"] for row in accounts if row.get("post_count", 1)}
+    return active
+
+
+async def add_authors(calls: PluginCalls, batch: Batch, names: list[str]) -> None:
+    """Add the authors whose posts accounts have reblogged."""
     if await calls.serves(AUTHORS, "authors whose posts accounts have reblogged"):
-        asked = [name for name in names if name in active]
-        for name, reply in zip(asked, await calls.ask([(AUTHORS, [name]) for name in asked]), strict=True):
+        for name, reply in zip(names, await calls.ask([(AUTHORS, [name]) for name in names]), strict=True):
             if reply is not None:
                 rows = calls.reader.rows("follow/authors", AUTHORS, calls.reader.items(AUTHORS, reply, "", AUTHORS_MAX))
                 extend(batch, "follow/authors", (row | {"blogger": name} for row in rows))
@@ -205,20 +247,23 @@ async def followed(calls: PluginCalls, names: list[str]) -> list[PortableRow]:
     Only `follow_api` lists relations of any type, also ended ones.
     """
     found: dict[tuple[str, str], PortableRow] = {}
-    for method, mine, other in (("get_following", "follower", "following"), ("get_followers", "following", "follower")):
-        if mine == "following" and calls.is_complete:
-            # Each relation belongs to an account that follows.
-            continue
-        for listing in await relation_lists(calls, method, other):
-            for name, relations in (await calls.listed(listing, names)).items():
-                for parts in relations:
-                    row = parts[""]
-                    if row[mine] != name:
-                        raise calls.reader.wrong(listing.method, mine, f"it is not {name}, which was asked for")
-                    what = sum(bit for word, bit in WORDS.items() if word in row["what"])
-                    place = row["follower"], row["following"]
-                    found[place] = {"follower": place[0], "following": place[1], "what": what | found.get(place, {"what": 0})["what"]}
-    return list(found.values())
+
+    async def read(listing: Listing, mine: str) -> None:
+        for name, relations in (await calls.listed(listing, names)).items():
+            for parts in relations:
+                row = parts[""]
+                if row[mine] != name:
+                    raise calls.reader.wrong(listing.method, mine, f"it is not {name}, which was asked for")
+                what = sum(bit for word, bit in WORDS.items() if word in row["what"])
+                place = row["follower"], row["following"]
+                found[place] = {"follower": place[0], "following": place[1], "what": what | found.get(place, {"what": 0})["what"]}
+
+    lists = [(listing, "follower") for listing in await relation_lists(calls, "get_following", "following")]
+    if not calls.is_complete:
+        # Otherwise, each relation is read with the account that follows.
+        lists += [(listing, "following") for listing in await relation_lists(calls, "get_followers", "follower")]
+    await together(*(partial(read, listing, mine) for listing, mine in lists))
+    return [found[place] for place in sorted(found)]
 
 
 async def relation_lists(calls: PluginCalls, method: str, other: str) -> list[Listing]:
@@ -267,7 +312,7 @@ def feed_row(account: str, parts: Parts) -> PortableRow:
         "account": account,
         "comment": (post["author"], post["permlink"]),
         "number": entry["number"],
-        "reblogged_by": tuple(parts["extras"]["reblog_by"]),
+        "reblogged_by": tuple(parts["extras"]["reblog_by"][:REBLOGGERS_MAX]),
         "reblogged_on": entry["first_reblogged_on"],
     }
 

@@ -5,10 +5,10 @@ A notification's fields are read from its text, which the source writes by a pat
 
 import re
 from collections.abc import Container, Iterable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
-from node.fork.plugin_calls import PluginCalls, extend
+from node.fork.plugin_calls import PluginCalls, extend, together
 from node.fork.rows import PortableRow
 from node.fork.source import Source
 from node.fork.spec import chunks, reader_of
@@ -27,7 +27,8 @@ NOTICES, POST_NOTICES, UNREAD = "bridge.account_notifications", "bridge.post_not
 POST, ACCOUNT_POSTS = "bridge.get_post", "bridge.get_account_posts"
 
 PAGE, SUBSCRIBERS_PAGE = 100, 250
-POSTS_AT_ONCE = 100
+POSTS_AT_ONCE, COMMUNITIES_AT_ONCE = 100, 10
+NAMED_MAX, ROLES_MAX = 100, 1000  # without `is_complete`
 COMMUNITIES_MAX, NOTICES_MAX, SUBSCRIPTIONS_MAX = 100_000, 1_000_000, 10_000
 TEXT_MAX = 65_536
 FLAG, NUMBER, TIME = Flag(), Int(32), Seconds()
@@ -46,22 +47,36 @@ async def add_social_rows(calls: PluginCalls, batch: Batch, names: list[str], po
     Without `is_complete`, also add the communities of the posts and accounts, and return their names. Complete copies read all of them.
     """
     if not await calls.serves(POST, "communities and notifications"):
-        if not calls.is_complete:
-            extend(batch, "communities/reblogs", reblog_rows(reblog_times(batch)))
         return []
     prefix = calls.reader.spec.community_prefix
     named = dict.fromkeys(name for name in names if type_of(prefix, name) is not None)
-    for some in chunks(posts, POSTS_AT_ONCE):
-        named |= dict.fromkeys(await add_places(calls, batch, some))
-    subscribed = {} if calls.is_complete else await subscriptions_of(calls, names)
+    subscribed: dict[str, list[str]] = {}
+
+    async def add_all_places() -> None:
+        for some in chunks(posts, POSTS_AT_ONCE):
+            named.update(dict.fromkeys(await add_places(calls, batch, some)))
+
+    async def read_subscriptions() -> None:
+        if not calls.is_complete:
+            subscribed.update(await subscriptions_of(calls, names))
+
+    users = [name for name in names if not name.startswith(prefix)]
+    await together(
+        add_all_places, read_subscriptions, partial(add_notices, calls, batch, users, posts), partial(add_last_reads, calls, batch, names)
+    )
+    if calls.is_complete:
+        return []
     named |= dict.fromkeys(community for communities in subscribed.values() for community in communities)
-    known = [] if calls.is_complete else await add_communities(calls, batch, list(named))
+    if len(named) > NAMED_MAX:
+        calls.reader.notes.add(f"communities: only {NAMED_MAX} of those that accounts or posts belong to were read")
+    known = await add_communities(calls, batch, list(named)[:NAMED_MAX])
     add_subscriptions(batch, subscribed)
-    await add_notices(calls, batch, [name for name in names if not name.startswith(prefix)], posts)
-    await add_last_reads(calls, batch, names)
-    if not calls.is_complete:
-        extend(batch, "communities/reblogs", reblog_rows(reblog_times(batch)))
     return known
+
+
+def add_reblogs(batch: Batch) -> None:
+    """Add the reblogs in the blogs and notifications of a batch."""
+    extend(batch, "communities/reblogs", reblog_rows(reblog_times(batch)))
 
 
 def add_subscriptions(batch: Batch, subscribed: dict[str, list[str]]) -> None:
@@ -163,10 +178,24 @@ async def add_communities(calls: PluginCalls, batch: Batch, names: list[str]) ->
         }
         known.append(name)
         extend(batch, "communities/communities", [row])
-    for name in known:
-        await add_members(calls, batch, name)
-        extend(batch, "communities/notifications", [notice | {"community": name} for notice in await community_notices(calls, name)])
+    members: dict[str, Batch] = {name: {} for name in known}
+
+    async def add_rest(name: str) -> None:
+        notices = members[name].setdefault("communities/notifications", [])
+        await together(partial(add_members, calls, members[name], name), partial(add_log, calls, notices, name))
+
+    for some in chunks(known, COMMUNITIES_AT_ONCE):
+        await together(*(partial(add_rest, name) for name in some))
+    for part in members.values():
+        for section, rows in part.items():
+            extend(batch, section, rows)
     return known
+
+
+async def add_log(calls: PluginCalls, notices: list[PortableRow], name: str) -> None:
+    """Add the notifications of a community, oldest first."""
+    listed = await listed_notices(calls, [(NOTICES, {"account": name})], [name])
+    notices += [notice | {"community": name} for notice in listed[name]]
 
 
 def time_of(calls: PluginCalls, method: str, value: Any, name: str) -> int:
@@ -178,29 +207,32 @@ def time_of(calls: PluginCalls, method: str, value: Any, name: str) -> int:
 
 async def add_members(calls: PluginCalls, batch: Batch, community: str) -> None:
     """Add the roles and the newest subscribers of a community."""
-    roles: dict[str, PortableRow] = {}
-    for method in (COMMUNITY_ROLES, COMMUNITY_TITLES):
-        if not await calls.serves(method, "roles in communities"):
-            continue
+    subscribers: list[PortableRow] = []
+    roles: dict[str, dict[str, PortableRow]] = {COMMUNITY_ROLES: {}, COMMUNITY_TITLES: {}, SUBSCRIBERS: {}}
+
+    async def add_listed(method: str) -> None:
         last, before = "", -1
-        while len(roles) > before and len(roles) < COMMUNITIES_MAX:
-            before = len(roles)
+        while before < len(roles[method]) < COMMUNITIES_MAX and await calls.serves(method, "roles in communities"):
+            before = len(roles[method])
             (reply,) = await calls.ask([(method, {"community": community, "last": last, "limit": PAGE})])
             values = [texts(calls, method, value, 3) for value in records(calls, method, reply)]
             for account, role, title in values:
-                add_role(calls, roles, method, community, account, role, title)
-            if len(values) < PAGE:
+                add_role(calls, roles[method], method, community, account, role, title)
+            if len(values) < PAGE or (not calls.is_complete and len(roles[method]) >= ROLES_MAX):
                 break
             last = values[-1][0]
-    (reply,) = await calls.ask([(SUBSCRIBERS, {"community": community, "limit": SUBSCRIBERS_PAGE})])
-    subscribers = []
-    for value in records(calls, SUBSCRIBERS, reply, SUBSCRIBERS_PAGE):
-        account, role, title, created = texts(calls, SUBSCRIBERS, value, 4)
-        if value[2] is not None:
-            add_role(calls, roles, SUBSCRIBERS, community, account, role, title)
-        time = time_of(calls, SUBSCRIBERS, {"created": created}, "created")
-        subscribers.append({"community": community, "account": calls.name(SUBSCRIBERS, account), "created": time})
-    extend(batch, "communities/roles", roles.values())
+
+    async def add_subscribers() -> None:
+        (reply,) = await calls.ask([(SUBSCRIBERS, {"community": community, "limit": SUBSCRIBERS_PAGE})])
+        for value in records(calls, SUBSCRIBERS, reply, SUBSCRIBERS_PAGE):
+            account, role, title, created = texts(calls, SUBSCRIBERS, value, 4)
+            if value[2] is not None:
+                add_role(calls, roles[SUBSCRIBERS], SUBSCRIBERS, community, account, role, title)
+            time = time_of(calls, SUBSCRIBERS, {"created": created}, "created")
+            subscribers.append({"community": community, "account": calls.name(SUBSCRIBERS, account), "created": time})
+
+    await together(partial(add_listed, COMMUNITY_ROLES), partial(add_listed, COMMUNITY_TITLES), add_subscribers)
+    extend(batch, "communities/roles", {account: row for found in roles.values() for account, row in found.items()}.values())
     extend(batch, "communities/subscriptions", reversed(subscribers))
 
 
@@ -334,11 +366,6 @@ async def add_notices(calls: PluginCalls, batch: Batch, names: list[str], posts:
                 receiver = mentioned[1] if mentioned else ""
             if not notice["dst"] and kind in (*RECEIVERS, Type.reply, Type.reply_comment, Type.mention, Type.error):
                 extend(batch, "communities/notifications", [notice | {"dst": receiver}] if receiver.startswith(prefix) else [])
-
-
-async def community_notices(calls: PluginCalls, name: str) -> list[PortableRow]:
-    """Return the notifications of a community, oldest first."""
-    return (await listed_notices(calls, [(NOTICES, {"account": name})], [name]))[name]
 
 
 async def listed_notices(calls: PluginCalls, asked: list[tuple[str, dict[str, Any]]], keys: list[Any]) -> dict[Any, list[PortableRow]]:
