@@ -3,6 +3,7 @@
 import trio
 
 from node.app.settings import Settings
+from node.fork.cache import FetchCache
 from node.fork.calls import ForkCalls
 from node.fork.demand import Demand, Edit
 from node.fork.history import SourceHistory
@@ -24,14 +25,14 @@ class ForkParts:
         url = settings.source or fork.source
         self._source = Source(url, settings.requests_per_second, patience_seconds=PATIENCE_SECONDS)
         limits = SourceLimits(url, trio.current_time)
-        self.demand: Demand | None = None
-        if settings.is_fetching:
-            reader = SourceReader(self._source, chain.state.spec, fork.chain_id)
-            self.demand = Demand(chain, reader, edit, limits, lambda: settings.clock() / 1000, fork.record)
+        reader = SourceReader(self._source, chain.state.spec, fork.chain_id) if settings.is_fetching else None
+        cache = None if settings.cache is None else FetchCache(settings.cache, chain.state.spec.base.digest, settings.disk)
+        demand = Demand(chain, reader, edit, limits, lambda: settings.clock() / 1000, fork.record, cache)
+        self.demand = demand if demand.is_needed else None
         asked = settings.history == "source"
         self.calls = ForkCalls(self.demand, SourceHistory(chain, self._source if asked else None, limits if asked else None))
         self._settings, self._chain, self._fork = settings, chain, fork
-        fork.is_on_demand = self.demand is not None
+        fork.is_on_demand = settings.is_fetching
 
     async def run(self, processor: Processor, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run the tasks until cancelled. The processor has to run by then."""

@@ -7,6 +7,8 @@ from tempfile import TemporaryDirectory
 
 import trio
 
+from node.client.urls import is_url
+from node.fork.cache import FetchCache, cache_of
 from node.fork.calls import ForkCalls
 from node.fork.demand import Demand, Edit
 from node.fork.fetch import ForkRequest, write_new_fork
@@ -21,24 +23,35 @@ from state.chain.chain import Chain
 
 
 class LiveFork:
-    """A source of a fork, and the fork file (`file`) with the state in which it was first read. Raises NodeError."""
+    """A fork in the caller's process whose fetches run in a thread. `file` is its fork file.
 
-    def __init__(self, url: str) -> None:
-        self._thread = LoopThread()
-        self._source = self._thread.run(partial(_new_source, url))
-        self._folder = TemporaryDirectory(prefix="coind-fork-")
-        path = Path(self._folder.name) / "fork"
-        self._thread.run(partial(write_new_fork, self._source, ForkRequest(), path, lambda text: None))
-        self.file = read_fork(path)
+    `fork` is a fork file, or the URL of a node, where the chain then begins. Without `is_fetching`, only what is in the cache of the fork
+    file is fetched. Raises NodeError.
+    """
+
+    def __init__(self, fork: str, *, is_fetching: bool) -> None:
+        self._is_fetching, self._thread = is_fetching, LoopThread()
+        if is_url(fork):
+            self._folder = TemporaryDirectory(prefix="coind-fork-")
+            path = Path(self._folder.name) / "fork"
+            self._source = self._thread.run(partial(_new_source, fork))
+            self._thread.run(partial(write_new_fork, self._source, ForkRequest(), path, lambda text: None))
+            self.file = read_fork(path)
+        else:
+            self.file = read_fork(Path(fork))
+            self._source = self._thread.run(partial(_new_source, self.file.origin.source))
 
     def calls(self, chain: Chain, fork: Fork, edit: Edit) -> ThreadedCalls:
         """Return what the service of the chain does for calls. `edit` runs a function that changes the chain."""
-        fork.is_on_demand = True
+        fork.is_on_demand = self._is_fetching
         limits = SourceLimits(self._source.url, trio.current_time)
-        reader = SourceReader(self._source, chain.state.spec, fork.chain_id)
-        demand = Demand(chain, reader, edit, limits, time.time, fork.record)
+        reader = SourceReader(self._source, chain.state.spec, fork.chain_id) if self._is_fetching else None
+        demand = Demand(
+            chain, reader, edit, limits, time.time, fork.record, FetchCache(cache_of(self.file.path), chain.state.spec.base.digest)
+        )
         self._thread.start(demand.run)
-        return ThreadedCalls(ForkCalls(demand, SourceHistory(chain, self._source, limits)), self._thread)
+        asked = (self._source, limits) if self._is_fetching else (None, None)
+        return ThreadedCalls(ForkCalls(demand, SourceHistory(chain, *asked)), self._thread)
 
 
 async def _new_source(url: str) -> Source:

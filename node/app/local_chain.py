@@ -40,11 +40,11 @@ class LocalChain(DevApi):
     """An independent chain for tests, in this process. Its first blocks are in the last slots before `time`.
 
     `chain` is the name of a spec, its path, or a `ChainSpec`. If `fork` is given, the chain begins with this fork file instead, or, if it
-    is a URL, where this node stands; then what calls name is fetched from there. With
-    `blocks="instant"` a block is made for each accepted transaction immediately; with `"manual"` the transaction stays pending until
-    `mine`. `time` is the chain's start time in seconds since 1970, by default START, or for a fork the time of its block. Only new blocks
-    and the methods that set the time advance the chain's time. `witnesses` is the number of witnesses, `accounts` the number of accounts
-    with known keys; by default they are those of the spec. `plugins` replaces the spec's plugins.
+    is a URL, where this node stands. With `fetch` (the default for a URL), what calls name is fetched from the source, and stored beside a
+    fork file. With `blocks="instant"` a block is made for each accepted transaction immediately; with `"manual"` the transaction stays
+    pending until `mine`. `time` is the chain's start time in seconds since 1970, by default START, or for a fork the time of its block.
+    Only new blocks and the methods that set the time advance the chain's time. `witnesses` is the number of witnesses, `accounts` the
+    number of accounts with known keys; by default they are those of the spec. `plugins` replaces the spec's plugins.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class LocalChain(DevApi):
         chain: str | ChainSpec = "dev",
         *,
         fork: str | Path | None = None,
+        fetch: bool | None = None,
         blocks: str = "instant",
         time: int | None = None,
         leap: Leap = "missed",
@@ -59,7 +60,7 @@ class LocalChain(DevApi):
         accounts: int | None = None,
         plugins: Iterable[str] | None = None,
     ) -> None:
-        live = None if fork is None or not is_url(str(fork)) else new_live_fork(str(fork))
+        live = None if fork is None else new_live_fork(str(fork), fetch)
         begun = None if fork is None else read_fork(Path(fork)) if live is None else live.file
         spec = begun.spec if begun is not None else load_spec(chain) if isinstance(chain, str) else chain
         spec = with_accounts(with_witnesses(spec, witnesses), accounts)
@@ -100,12 +101,16 @@ class LocalChain(DevApi):
         return wire.transaction_to_json(wire.unpack_transaction(trx)) if isinstance(trx, bytes) else trx
 
 
-def new_live_fork(url: str) -> "LiveFork":
-    """Return a fork that begins where a node stands. Raises NodeError."""
+def new_live_fork(fork: str, fetch: bool | None) -> "LiveFork | None":
+    """Return a fork that fetches, or None if there is nothing to fetch. Raises NodeError."""
     # Imported here, since other chains don't need it. So is what follows.
+    from node.fork.cache import cache_of
+
+    if not (is_url(fork) or fetch or cache_of(Path(fork)).exists()):
+        return None
     from node.app.live_fork import LiveFork as Live
 
-    return Live(url)
+    return Live(fork, is_fetching=is_url(fork) if fetch is None else fetch)
 
 
 def local_calls(chain: Chain) -> Demand:

@@ -30,6 +30,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     origin: ForkOrigin | None = None  # of a fork
     source: str = ""  # URL of the source of a fork
     is_fetching: bool = False  # fetch accounts and posts from the source when they are named
+    cache: Path | None = None  # the file with what was fetched
     requests_per_second: float | None = None  # to the source; None: no limit
     history: Literal["source", "local"] = "local"  # whether the source is asked for what was before the fork
     is_mirroring: bool = False  # apply the source's later transactions

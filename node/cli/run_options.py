@@ -29,7 +29,7 @@ from node.runtime.logs import Level, configure_logs
 from node.snapshots.saver import EVERY
 from node.specs.builder import ACCOUNTS_MAX, DEFAULT_CHAIN, SpecError, load_spec, with_main_chain_id
 from node.specs.plugins import chosen_plugins
-from node.storage.datafolder import fork_in
+from node.storage.datafolder import FORK_NAME, fork_in
 from node.storage.sync_policy import sync_policy
 from rpc.http.access import read_networks, read_origins
 from state.chain.skip import TRUSTED, Skip
@@ -256,9 +256,14 @@ def start_of(options: Run) -> Iterator[tuple[ChainSpec, dict[str, Any]]]:
         raise NodeError("A replica of a fork gets everything from the node that it follows. Give --follow with a fork file only.")
     # Imported here, since other nodes don't need it.
     from node.cli.fork_start import begun_fork
+    from node.fork.cache import cache_of
 
     with begun_fork(options.fork, held, options.requests_per_second) as file:
+        # The file of a live source is removed at the end, but the folder has a copy.
+        kept = None if options.data is None else data_folder(options.data) / FORK_NAME
+        kept = kept or (None if options.fork is None or is_live else Path(options.fork))
         settings = {
+            "cache": None if kept is None else cache_of(kept),
             "origin": file.origin,
             "base": file.path,
             "source": node_url(options.fork) if options.fork is not None and is_live else file.origin.source,

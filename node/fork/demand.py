@@ -13,10 +13,11 @@ from typing import Any, Protocol
 import trio
 from msgspec import Struct
 
+from node.fork.cache import CacheEntry, FetchCache
 from node.fork.limits import CALL_SECONDS_MAX, SourceLimits
 from node.runtime.errors import NodeError
 from rpc.caller import Caller
-from rpc.declare.demand import FULL, TOO_MANY, AccountKey, Key, NotFetched, NotHere, PostKey, PostsKey, ProposalKey, SignerKey
+from rpc.declare.demand import FULL, TOO_MANY, AccountKey, Key, NewKey, NotFetched, NotHere, PostKey, PostsKey, ProposalKey, SignerKey
 from rpc.fork import Fetch
 from rpc.log import Log
 from state.chain.chain import Chain
@@ -73,18 +74,32 @@ Record = Callable[[Fetch], None]
 class Demand:
     """Finds and fetches what calls need from the source. `run` has to run meanwhile.
 
-    `edit` runs a function that changes the chain, as a job. `clock` returns seconds since 1970. `record` gets each finished
-    fetch.
+    `edit` runs a function that changes the chain, as a job. `clock` returns seconds since 1970. `record` gets each finished fetch. What was
+    fetched is stored in `cache`, and used from there. Without a `reader`, only what is in the cache is fetched. Raises FileError if the
+    cache can't be used.
     """
 
-    def __init__(self, chain: Chain, reader: Reader, edit: Edit, limits: SourceLimits, clock: Clock, record: Record) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        reader: Reader | None,
+        edit: Edit,
+        limits: SourceLimits,
+        clock: Clock,
+        record: Record,
+        cache: FetchCache | None = None,
+    ) -> None:
         self.chain, self.reader, self.limits = chain, reader, limits
         self._size = sum(edit_size(edit) for edits in chain.sidecars.edits.values() for edit in edits)
         self._edit, self._clock, self._report = edit, clock, record
         self._running: dict[Key, _Running] = {}
         self._imported: dict[Key, _Imported] = {}
         self._is_restored = False
+        self._cache = cache
         self._unknown: OrderedDict[Key, int] = OrderedDict()  # with the block number up to which the source isn't asked again
+        for entry in () if cache is None else cache.read():
+            self._imported |= dict.fromkeys(entry.keys, _Imported(tuple(map(ImportRows, entry.packed))))
+            self._remember_unknown(entry.unknown)
         self._nursery: trio.Nursery | None = None
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -101,15 +116,22 @@ class Demand:
 
     def require(self, keys: Iterable[Key]) -> None:
         """Raise NotHere if one of these keys has to be fetched."""
-        missing = tuple(dict.fromkeys(self.missing(keys)))
+        given = list(keys)
+        missing = tuple(dict.fromkeys(self.missing(given)))
         if missing:
-            raise NotHere(partial(self.fetch, missing))
+            new = {key.key for key in given if isinstance(key, NewKey)} - set(given)
+            raise NotHere(partial(self.fetch, missing, new=frozenset(new)))
 
     def missing(self, keys: Iterable[Key]) -> Iterator[Key]:
         """Yield those of these keys, and of the accounts in the authorities of signers, that aren't here and can be fetched."""
         for key in keys:
-            found = self._of_signer(key.name) if isinstance(key, SignerKey) else (key,)
+            found = self._of_signer(key.name) if isinstance(key, SignerKey) else (key.key if isinstance(key, NewKey) else key,)
             yield from (one for one in found if not (is_here(self.chain.state, one) or self._was_here(one) or self._is_unknown(one)))
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether anything can be fetched."""
+        return self.reader is not None or bool(self._imported)
 
     def _was_here(self, key: Key) -> bool:
         """Whether what a key names has come in with an edit of this chain. A post can have been deleted since."""
@@ -119,10 +141,15 @@ class Demand:
         """Return what was fetched for each key, including fetches before a restart, which the chain's edits contain."""
         if not self._is_restored:
             self._is_restored = True
-            for block_id, edits in self.chain.sidecars.edits.items():
-                for edit in edits:
-                    if isinstance(edit, ImportRows):
-                        self._imported |= dict.fromkeys(keys_in(unpack_batch(edit.packed)), _Imported((edit,), block_id))
+            made = {
+                edit: block_id for block_id, edits in self.chain.sidecars.edits.items() for edit in edits if isinstance(edit, ImportRows)
+            }
+            for imported in self._imported.values():
+                blocks = {made.get(edit, b"") for edit in imported.edits}
+                imported.block_id = blocks.pop() if len(blocks) == 1 else b""
+            for edit, block_id in made.items():
+                of_edit = _Imported((edit,), block_id)
+                self._imported |= {key: of_edit for key in keys_in(unpack_batch(edit.packed)) if key not in self._imported}
         return self._imported
 
     def _of_signer(self, name: str) -> Iterator[AccountKey]:
@@ -137,6 +164,8 @@ class Demand:
             seen.update(names)
 
     def _is_unknown(self, key: Key) -> bool:
+        if self.reader is None:
+            return key not in self._imported
         return self._unknown.get(key, -1) >= self.chain.state.props.head_block_number
 
     def _is_made(self, imported: _Imported | None) -> bool:
@@ -148,11 +177,20 @@ class Demand:
 
     # -------------------------------------------------------------- fetching
 
-    async def fetch(self, keys: Sequence[Key], caller: Caller) -> None:
+    async def fetch(self, keys: Sequence[Key], caller: Caller, *, new: frozenset[Key] = frozenset()) -> None:
         """Wait until these keys are fetched, or known to be unknown to the source. Calls that need the same key wait for the same fetch.
 
-        Raises NotFetched if the source is silent or wrong, or if a limit is reached.
+        Raises NotFetched if the source is silent or wrong, or if a limit is reached. But if only `new` keys are left, they then count as
+        unknown to the source.
         """
+        try:
+            await self._fetch(keys, caller)
+        except NotFetched:
+            if not new.issuperset(self.missing(keys)):
+                raise
+            self._remember_unknown(new)
+
+    async def _fetch(self, keys: Sequence[Key], caller: Caller) -> None:
         most = LOCAL_KEYS_MAX if caller.is_local else KEYS_MAX
         if len(keys) > most:
             raise NotFetched(TOO_MANY, condition="missing <= max", n=len(keys), most=most)
@@ -191,6 +229,7 @@ class Demand:
         try:
             await self._import([key for key in keys if key in self._imported])
             if needed:
+                assert self.reader is not None, "without a source, nothing is needed of it"
                 async with self.limits.place(address):
                     fetched = await self.reader.read(needed)
                 self._remember_unknown(fetched.unknown)
@@ -201,6 +240,8 @@ class Demand:
                 await self._import(found)
                 rows, size = sum(len(some) for batch in fetched.batches for some in batch.values()), sum(map(edit_size, edits))
                 self._size += size
+                if self._cache is not None:
+                    self._cache.append(CacheEntry(tuple(found), tuple(edit.packed for edit in edits), tuple(fetched.unknown)))
                 self._record(fetch, needed, rows, size)
         except (NodeError, ChainError, ValueError) as error:
             self._fail(fetch, keys, needed, error)
@@ -276,6 +317,8 @@ def shown_key(key: Key) -> str:
         return f"@{key.author}/{key.permlink}"
     if isinstance(key, PostsKey):
         return f"the posts of {key.account}"
+    if isinstance(key, NewKey):
+        return shown_key(key.key)
     return f"proposal {key.id}" if isinstance(key, ProposalKey) else key.name
 
 

@@ -16,7 +16,7 @@ from node.fork.source import Source
 from node.runtime.errors import NodeError
 from node.storage.disk import Disk, read_whole, written_whole
 from rpc.caller import LOCAL
-from rpc.declare.demand import AccountKey, Key, PostKey, SignerKey
+from rpc.declare.demand import Key, NewKey, SignerKey
 from rpc.declare.errors import PushFailed
 from rpc.declare.named_keys import named_by_transaction
 from rpc.fork import Fork
@@ -24,8 +24,6 @@ from rpc.log import Log
 from rpc.processor import Processor
 from state.chain.chain import Chain
 from state.chain.known_keys import signed_transaction
-from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount
-from state.operations.content import Comment
 from state.protocol.errors import ChainError, Refused
 from state.protocol.operation import Operation
 from state.protocol.transaction import OPERATION
@@ -33,7 +31,6 @@ from state.protocol.transaction import OPERATION
 POLL_SECONDS = 1
 BLOCKS_AT_ONCE = 20
 TRANSACTIONS_MAX, OPERATIONS_MAX = 10_000, 1_000  # of a block, of a transaction; further ones aren't looked at
-PATCH = "@@ "  # the beginning of a body that changes an earlier one
 POSITION_SIZE_MAX = 100  # bytes of the file
 APPLIED, ABSENT, REFUSED, UNREADABLE = "applied", "an account or post isn't here", "refused here", "can't be read"
 
@@ -160,12 +157,5 @@ class Mirror:
 
 
 def needed(operations: Sequence[Operation]) -> list[Key]:
-    """Return what must be here so that operations have the effect that they have on the source. What they create needn't be here."""
-    made: set[Key] = set()
-    for operation in operations:
-        if isinstance(operation, Comment) and not operation.body.startswith(PATCH):
-            made.add(PostKey(operation.author, operation.permlink))
-        elif isinstance(operation, (AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)):
-            made.add(AccountKey(operation.new_account_name))
-    keys = named_by_transaction(operations)
-    return [key for key in dict.fromkeys(keys) if key not in made and not isinstance(key, SignerKey)]
+    """Return what must be here so that operations have the effect that they have on the source."""
+    return [key for key in dict.fromkeys(named_by_transaction(operations)) if not isinstance(key, (NewKey, SignerKey))]

@@ -20,38 +20,44 @@ ALL_ROUNDS = "After ${n} fetches from the source, this call still needs more"
 NO_HISTORY = "Block ${base} and those before it are not here, and this node doesn't ask the source for them (--history local)"
 
 
-class AccountKey(Struct, frozen=True):
+class AccountKey(Struct, frozen=True, array_like=True, tag="account"):
     """An account."""
 
     name: str
 
 
-class SignerKey(Struct, frozen=True):
+class SignerKey(Struct, frozen=True, array_like=True, tag="signer"):
     """An account whose authorities a transaction needs. The accounts in its authorities are needed, too."""
 
     name: str
 
 
-class PostKey(Struct, frozen=True):
+class PostKey(Struct, frozen=True, array_like=True, tag="post"):
     """A post or a reply, with its discussion."""
 
     author: str
     permlink: str
 
 
-class PostsKey(Struct, frozen=True):
+class PostsKey(Struct, frozen=True, array_like=True, tag="posts"):
     """The newest posts of an account."""
 
     account: str
 
 
-class ProposalKey(Struct, frozen=True):
+class ProposalKey(Struct, frozen=True, array_like=True, tag="proposal"):
     """A proposal."""
 
     id: int
 
 
-Key = AccountKey | SignerKey | PostKey | PostsKey | ProposalKey
+class NewKey(Struct, frozen=True, array_like=True, tag="new"):
+    """An account or a post that a transaction makes, unless it is there already. If that can't be found out, it counts as new."""
+
+    key: AccountKey | PostKey
+
+
+Key = AccountKey | SignerKey | PostKey | PostsKey | ProposalKey | NewKey
 
 
 class NotHere(Exception):

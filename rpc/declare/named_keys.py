@@ -14,8 +14,10 @@ import msgspec
 from msgspec import Struct
 
 from rpc.declare.arguments import AnyOf, is_query
-from rpc.declare.demand import AccountKey, Demand, Key, PostKey, PostsKey, ProposalKey, SignerKey
+from rpc.declare.demand import AccountKey, Demand, Key, NewKey, PostKey, PostsKey, ProposalKey, SignerKey
 from rpc.declare.method import Method
+from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount
+from state.operations.content import Comment
 from state.operations.custom import CustomJson
 from state.protocol.codec.fields import kind_of_hint, wire_fields
 from state.protocol.codec.kinds import Bounded, Many, Maybe, Pairs, Tagged
@@ -44,6 +46,9 @@ TAG_IS_ACCOUNT = ("get_discussions_by_blog", "get_discussions_by_feed")
 # The path of a page, or a text to find: the name of an account or of an author, and a permlink.
 PATH = re.compile(r"(?:.*/)?@([a-z0-9.-]+)(?:/([a-z0-9-]+))?/?")
 WORD = re.compile(r"@?([a-z0-9.-]+)(?:/([a-z0-9-]+))?")
+PATCH = "@@ "  # the beginning of a body that changes an earlier one
+# Custom operations that name accounts and posts which rules of the plugins look for.
+CUSTOM_IDS = ("follow", "reblog", "community", "notify")
 JSON_SIZE_MAX, JSON_DEPTH_MAX = 8_192, 4
 
 NamedFields = Iterable[tuple[str, Any, Any]]  # name, annotation or kind, value
@@ -93,8 +98,19 @@ def named_by_transaction(operations: Sequence[Operation]) -> Iterator[Key]:
     for name in sorted(needed.owner | needed.active | needed.posting):
         if is_valid_account_name(name):
             yield SignerKey(name)
+    made = set(_made(operations))
     for operation in operations:
-        yield from _struct(operation)
+        for key in _struct(operation):
+            yield NewKey(key) if key in made and isinstance(key, (AccountKey, PostKey)) else key
+
+
+def _made(operations: Sequence[Operation]) -> Iterator[AccountKey | PostKey]:
+    """Yield what operations make, unless it is there already."""
+    for operation in operations:
+        if isinstance(operation, Comment) and not operation.body.startswith(PATCH):
+            yield PostKey(operation.author, operation.permlink)
+        elif isinstance(operation, (AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)):
+            yield AccountKey(operation.new_account_name)
 
 
 def _fields(fields: list[tuple[str, Any, Any]], wire: Wire | None = None) -> Iterator[Key]:
@@ -200,7 +216,7 @@ def _struct(value: Any) -> Iterator[Key]:
     if not isinstance(value, Struct):
         return
     yield from _fields([(name, kind, getattr(value, field)) for field, name, kind in _plan(type(value))])
-    if isinstance(value, CustomJson):
+    if isinstance(value, CustomJson) and value.id in CUSTOM_IDS:
         yield from _custom(value.json)
 
 

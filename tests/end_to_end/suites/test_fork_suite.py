@@ -10,7 +10,7 @@ import trio
 
 from node.app.local_chain import LocalChain
 from node.cli.dev.sample import SAMPLE
-from node.fork.fetch import ForkRequest, make_fork
+from node.fork.fetch import ForkRequest, make_fork, write_new_fork
 from node.fork.file import write_fork
 from node.fork.source import Source
 from tests.conftest import ROOT
@@ -87,3 +87,27 @@ def test_what_was_fetched_needs_no_source(suite: Project, source: LocalChain) ->
     with node.listening() as url:
         suite.write(BREAKS.format(url=url, method=BREAK), "y_break/test_break.py")
         passes(suite, url, 2 * TESTS + 1)
+
+
+def test_what_was_stored_needs_no_source(suite: Project, source: LocalChain) -> None:
+    node = SourceNode(source)
+    with node.listening() as url:
+        make_empty_file(url, suite.folder / "empty.fork")
+        requests = node.request_count
+        passes(suite, "empty.fork\ncoind_options = --fetch")
+        assert node.request_count > requests
+        for fault in ("silence", "half a body", "other account"):
+            node.faults[:] = [FAULTS[fault]()]
+            passes(suite, "empty.fork\ncoind_options = --fetch")
+    passes(suite, "empty.fork")
+
+
+def make_empty_file(url: str, path: Path) -> None:
+    """Make a fork file with nothing but the state of the chain."""
+
+    async def make() -> None:
+        source = Source(url)
+        await write_new_fork(source, ForkRequest(), path, lambda text: None)
+        await source.close()
+
+    trio.run(make)

@@ -249,3 +249,14 @@ async def test_a_post_that_was_deleted_here_isnt_fetched_again() -> None:
         )  # after a restart
         for demand in (fork.demand, again):
             assert list(demand.missing([POST, PostsKey("quinn"), ProposalKey(3)])) == [PostsKey("quinn"), ProposalKey(3)]
+
+
+async def test_a_post_can_be_written_though_the_source_is_silent() -> None:
+    reader = FakeReader()
+    reader.error = SourceSilent("it is silent")
+    post = {"parent_author": "", "parent_permlink": "life", "author": "alice", "permlink": "new", "title": "New", "json_metadata": ""}
+    async with forked(reader) as fork:
+        for body, is_accepted in (("@@ -1 +1 @@", False), ("New", True)):
+            done = await fork.call("dev_api.broadcast_operations", {"operations": [["comment", post | {"body": body}]]})
+            assert ("id" in done) == is_accepted, done
+        assert len(reader.read_keys) == 1  # a silent source isn't asked again at once

@@ -6,7 +6,7 @@ import pytest
 
 import rpc.api
 from rpc.declare.arguments import argument
-from rpc.declare.demand import AccountKey, Key, PostKey, PostsKey, ProposalKey, SignerKey
+from rpc.declare.demand import AccountKey, Key, NewKey, PostKey, PostsKey, ProposalKey, SignerKey
 from rpc.declare.method import METHODS, Method
 from rpc.declare.named_keys import named_by, named_by_transaction
 from state.operations.content import Comment
@@ -101,7 +101,8 @@ def test_every_method_takes_its_defaults(name: str) -> None:
 def test_an_operation_names_all_accounts_that_it_affects(name: str) -> None:
     operation = sample(name)
     keys = list(named_by_transaction([operation]))
-    names = {key.name for key in keys if isinstance(key, AccountKey)}
+    bare = [key.key if isinstance(key, NewKey) else key for key in keys]
+    names = {key.name for key in bare if isinstance(key, AccountKey)}
     assert {one for one in operation.impacted() if is_valid_account_name(one)} <= names
     signers = [key for key in keys if isinstance(key, SignerKey)]
     assert keys[: len(signers)] == signers
@@ -112,11 +113,11 @@ def test_an_operation_names_all_accounts_that_it_affects(name: str) -> None:
     [
         (
             Comment(parent_author="bob", parent_permlink="first", author="alice", permlink="re"),
-            [AccountKey("bob"), PostKey("bob", "first"), AccountKey("alice"), PostKey("alice", "re")],
+            [AccountKey("bob"), PostKey("bob", "first"), AccountKey("alice"), NewKey(PostKey("alice", "re"))],
         ),
         (
             Comment(parent_permlink="hive-123456", author="alice", permlink="new"),
-            [AccountKey("hive-123456"), *account("alice"), PostKey("alice", "new")],
+            [AccountKey("hive-123456"), *account("alice"), NewKey(PostKey("alice", "new"))],
         ),
         (
             CreateProposal("alice", "bob", 0, 1, Asset(1, SBD), "S", "first"),
@@ -131,8 +132,10 @@ def test_an_operation_names_all_accounts_that_it_affects(name: str) -> None:
             CustomJson((), ("alice",), "community", '["mutePost",{"community":"hive-123456","account":"bob","permlink":"first"}]'),
             [*account("alice", "bob", "hive-123456"), PostKey("bob", "first")],
         ),
-        (CustomJson((), ("alice",), "x", "[" * 5000), account("alice")),
-        (CustomJson((), ("alice",), "x", "{"), account("alice")),
+        (CustomJson((), ("alice",), "follow", "[" * 5000), account("alice")),
+        (CustomJson((), ("alice",), "follow", "{"), account("alice")),
+        (CustomJson((), ("alice",), "a-game", '{"account":"bob"}'), account("alice")),
+        (Comment(parent_permlink="life", author="alice", permlink="old", body="@@ -1 +1 @@"), [*account("alice"), PostKey("alice", "old")]),
     ],
 )
 def test_operations_name_posts_proposals_and_what_their_json_names(operation: Operation, keys: list[Key]) -> None:
