@@ -39,7 +39,11 @@ def fork_command(
         Parameter(help="The number of newest posts of each account, or @AUTHOR/PERMLINK with its discussion; can be repeated."),
     ] = (),
     everything: Annotated[
-        Flag, Parameter(name="--all", help="Everything, with the source's chain id and keys: run --follow goes on with its blocks.")
+        Flag,
+        Parameter(
+            name="--all",
+            help="Everything. Without --keys, --witnesses and --chain-id, run --follow goes on with the blocks of the source.",
+        ),
     ] = False,
     add: Annotated[Flag, Parameter(help="Add accounts and posts to a fork file, which keeps its block.")] = False,
     refresh: Annotated[Flag, Parameter(help="Read everything in a fork file again, at the source's present block.")] = False,
@@ -84,28 +88,28 @@ def fork_command(
     path = require_path(path, add=add, refresh=refresh)
     fork = read_fork(path) if add or refresh else None
     everything |= fork is not None and fork.origin.is_complete
-    require_consistent(add, everything, any(given), any((keys, witnesses, chain_id)), chain)
-    request = requested(*given)
-    if refresh and fork is not None:
-        request = merged(request_again(fork), request)
-    request = with_options(request, keys, witnesses, chain_id)
+    is_other = any((keys, witnesses, chain_id))
+    require_consistent(add, everything, any(given), is_other, chain)
+    request = with_options(
+        base_request(requested(*given), fork if refresh else None, is_exact=everything and not is_other), keys, witnesses, chain_id
+    )
     if url is None:
         assert fork is not None
         url = fork.origin.source
     spec = None if chain is None else load_spec(chain)
     if everything:
-        return run_to_end(partial(_copy, url, requests_per_second, to or path, spec))
+        return run_to_end(partial(_copy, url, requests_per_second, to or path, request, spec))
     return run_to_end(partial(_run, url, requests_per_second, path, to or path, request, fork if add else None, spec))
 
 
-async def _copy(url: str, requests_per_second: float | None, to: Path, spec: ChainSpec | None) -> int:
+async def _copy(url: str, requests_per_second: float | None, to: Path, request: ForkRequest, spec: ChainSpec | None) -> int:
     # Imported here, since other forks don't need it.
     from node.fork.complete.forks import write_complete_fork
 
     progress = StepProgress()
     source = Source(url, requests_per_second)
     try:
-        await write_complete_fork(source, to, progress.show, spec)
+        await write_complete_fork(source, to, progress.show, request, spec)
     finally:
         progress.close()
         await source.close()
@@ -192,10 +196,17 @@ def require_consistent(add: bool, everything: bool, is_part: bool, is_other: boo
     """Raise NodeError if options contradict each other. `is_part`: accounts or posts are named; `is_other`: it differs from the source
     in keys, witnesses or chain id.
     """
-    if everything and (is_part or add or is_other):
-        raise NodeError("--all reads everything, and keeps the source's keys and chain id. Remove the options that say otherwise.")
+    if everything and (is_part or add):
+        raise NodeError("--all reads everything. Remove --accounts, --posts and --add.")
     if add and (is_other or chain):
         raise NodeError("--add keeps the keys, witnesses and chain id of the fork file. Give --refresh to change them.")
+
+
+def base_request(request: ForkRequest, refreshed: ForkFile | None, *, is_exact: bool) -> ForkRequest:
+    """Return a request with the choices of the file that is refreshed, or for an exact copy with those of the source."""
+    if refreshed is not None:
+        return merged(request_again(refreshed), request)
+    return replace(request, keys="kept", keeps_chain_id=True) if is_exact else request
 
 
 def with_options(request: ForkRequest, keys: str | None, witnesses: int | None, chain_id: str | None) -> ForkRequest:

@@ -35,10 +35,13 @@ class ForkFailed(NodeError):
     """Error for rows of a source that don't result in a chain."""
 
 
-def forked_spec(world: World, *, keeps_keys: bool = False, witnesses: int = 0, keeps_chain_id: bool = False) -> ChainSpec:
+def forked_spec(
+    world: World, *, keeps_keys: bool = False, witnesses: int = 0, keeps_chain_id: bool = False, is_complete: bool = False
+) -> ChainSpec:
     """Return the spec of a fork that this machine makes blocks for. It has the constants of the source.
 
     `witnesses` is the size of a round; 0 leaves it at 21. Without `keeps_chain_id`, no signature for the fork is valid on the source.
+    With `is_complete`, the fork has everything of the source.
     """
     source = world.spec
     return replace(
@@ -54,7 +57,7 @@ def forked_spec(world: World, *, keeps_keys: bool = False, witnesses: int = 0, k
         genesis=Genesis(witness_key=NULL_KEY),
         witness_keys=(wif_from_secret(SIGNING_SECRET),),
         plugins=KNOWN,
-        is_partial=True,
+        is_partial=not is_complete,
         round_size=witnesses or COIN_MAX_WITNESSES,
         account_password="" if keeps_keys else PASSWORD,
     )
@@ -65,17 +68,18 @@ def forked_chain_id(source: bytes, block_id: bytes) -> bytes:
     return sha256(f"coind fork of {source.hex()} at {block_id.hex()}".encode()).digest()
 
 
-def build_fork(spec: ChainSpec, world: World, batches: Iterable[Batch]) -> Chain:
+def build_fork(spec: ChainSpec, world: World, batches: Iterable[Batch] = (), next_proposal_id: int = 0) -> Chain:
     """Return a chain at the fork block, with the world and the rows of the batches. Raises ForkFailed.
 
-    The batches are changed: keys in them are replaced.
+    The batches are changed: keys in them are replaced. `next_proposal_id` is the id of the next new proposal, if it's larger than those of
+    the rows.
     """
     batches = list(batches)
     order_accounts(world.batch, batches)
     state = new_state(spec, lambda fresh: enable(fresh, PLUGINS))
     with refusing(state):
         replace_keys(world.batch, spec)
-        import_world(state, world.batch, is_complete=not spec.is_partial)
+        import_world(state, world.batch, is_complete=not spec.is_partial, next_proposal_id=next_proposal_id)
         processed = state.hardforks.processed_hardforks
         state.hardfork_times[: len(processed)] = processed
         start_round(state)

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from node.app.local_chain import LocalChain
+from node.fork.complete import lockstep
 from node.fork.file import ForkFile, read_fork
 from node.snapshots.base import new_chain
 from state.chain.invariants import validate_invariants
 from state.plugins.registry import PLUGINS
+from state.protocol.constants import DAY_SECONDS
 from tests.fork.sources import SourceNode
 from tests.fork.town import town
 from tests.helpers.commands import coind
@@ -28,6 +30,12 @@ def source() -> SourceNode:
 def url(source: SourceNode) -> Iterator[str]:
     with source.listening() as listening:
         yield listening
+
+
+@pytest.fixture(autouse=True)
+def source_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a complete copy not wait for further blocks, which the source doesn't make."""
+    monkeypatch.setattr(lockstep, "QUIET_SECONDS", 0)
 
 
 def forked(capsys: pytest.CaptureFixture[str], *words: str | Path) -> ForkFile:
@@ -89,6 +97,25 @@ def test_a_chain_id_is_kept_only_on_request(capsys: pytest.CaptureFixture[str], 
     assert forked(capsys, url, "--to", tmp_path / "g").spec.chain_id != source.spec.chain_id
 
 
+def test_a_complete_copy_can_have_keys_and_witnesses_of_its_own(
+    capsys: pytest.CaptureFixture[str], source: SourceNode, url: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "f"
+    fork = forked(capsys, url, "--all", "--witnesses", "1", "--to", path)
+    assert (fork.origin.is_complete, fork.origin.keys, fork.origin.witnesses) == (True, "derived", 1)
+    assert fork.spec.chain_id != source.spec.chain_id
+    chain = LocalChain(fork=path)
+    here, there = chain.chain.state, source.chain.state
+    assert [account.name for account in here.accounts] == [account.name for account in there.accounts]
+    assert len(here.comments) == len(there.comments)
+    chain.broadcast("transfer", {"from": "ivan", "to": "judy", "amount": "1.000 COIN", "memo": ""})
+    chain.advance(10 * DAY_SECONDS)
+    validate_invariants(here)
+    assert forked(capsys, path, "--refresh").origin == fork.origin
+    exact = forked(capsys, url, "--all", "--to", tmp_path / "g")
+    assert (exact.spec.chain_id, exact.origin.keys) == (source.spec.chain_id, "kept")
+
+
 def test_keys_of_a_fork_are_printed(capsys: pytest.CaptureFixture[str], url: str, tmp_path: Path) -> None:
     path = tmp_path / "f"
     forked(capsys, url, "--accounts", "alice", "--to", path)
@@ -122,7 +149,6 @@ def test_run_starts_with_the_file(capsys: pytest.CaptureFixture[str], started: S
         ("URL", "--to", "taken", "--add", "--keys", "keep"),
         ("http://x y", "--to", "f"),
         ("URL", "--to", "f", "--all", "--accounts", "alice"),
-        ("URL", "--to", "f", "--all", "--chain-id", "new"),
     ],
 )
 def test_arguments_that_contradict_each_other_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
