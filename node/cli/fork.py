@@ -93,9 +93,7 @@ def fork_command(
     request = with_options(
         base_request(requested(*given), fork if refresh else None, is_exact=everything and not is_other), keys, witnesses, chain_id
     )
-    if url is None:
-        assert fork is not None
-        url = fork.origin.source
+    url = url or (fork.origin.source if fork is not None else "")
     spec = None if chain is None else load_spec(chain)
     if everything:
         return run_to_end(partial(_copy, url, requests_per_second, to or path, request, spec))
