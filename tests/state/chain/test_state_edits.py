@@ -10,6 +10,7 @@ from state.chain.invariants import validate_invariants
 from state.chain.slots import scheduled_witness, slot_time
 from state.chain.state_edits import (
     EDIT_SIZE_MAX,
+    ImportRows,
     ScheduleHardfork,
     SetAuthority,
     SetBalance,
@@ -26,6 +27,7 @@ from state.plugins.account_by_key import references
 from state.plugins.rc.plugin import RC
 from state.plugins.rc.rows import maximum_rc
 from state.plugins.registry import PLUGINS
+from state.portable import pack_batch
 from state.protocol.authority import Authority, key_authority
 from state.protocol.errors import ChainError
 from state.protocol.keys.keys import NULL_KEY, public_key, secret_from_seed
@@ -362,6 +364,7 @@ def test_an_account_created_in_the_block_can_be_edited(chain: Chain) -> None:
         SetVests("alice", Asset(2**62, VESTS)),
         SetAuthority("alice", "owner", Authority(2, (("bob", 1),), ((KEY, 1),))),
         SetAuthority("alice", "memo", KEY),
+        ImportRows(pack_batch({"accounts": [{"name": "alice", "sbd_seconds": 2**127}]})),
     ],
 )
 def test_edits_can_be_written(edit: StateEdit) -> None:

@@ -6,10 +6,13 @@ from random import Random
 
 import pytest
 
+from node.replicas.follow.replica_applier import ReplicaApplier
 from node.snapshots.base import new_chain, read_base, write_base
 from node.snapshots.dumps import dump
 from node.snapshots.dumps import load as load_dump
 from node.storage.disk import SystemDisk
+from node.storage.edit_log import EditLog
+from rpc.push.events import NewBlock, decode_line, encode_line, new_block
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.invariants import validate_invariants
@@ -21,7 +24,7 @@ from state.portable.checks import HARDFORK_MIN
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from tests.conformance.play import CASES, Player
-from tests.helpers.nodes import SECRET
+from tests.helpers.nodes import SECRET, block_at
 from tests.helpers.partial import partial_chain, posts_of, rows_of
 from tests.random_walks.operations import operations
 from tests.random_walks.walk import GAPS, Walk, attempt
@@ -204,6 +207,31 @@ def test_a_dump_continues_on_a_chain_with_the_same_base(source: Chain, tmp_path:
     assert state_digest(other.state) == state_digest(one.state)
     assert other.sidecars.edits == one.sidecars.edits
     validate_invariants(other.state)
+
+
+def test_a_replica_and_an_edit_log_take_imports_over(source: Chain, tmp_path: Path) -> None:
+    names, batch = [row.name for row in source.state.accounts], export_rows(source.state)
+    base = tmp_path / "base"
+    write_base(partial_chain(source, names[:3]), base)
+    one, follower, restarted = [new_chain(read_base(base), base) for _ in range(3)]
+    replica = ReplicaApplier(follower, reset=follower.rewind, is_trusting=True)
+    tags: list[str] = []
+    one.sidecars.on_added.append(EditLog(tmp_path, SystemDisk(), on_first=tags.append).append)
+    for at in range(3):
+        block = next_block(one)
+        chosen = names[3 + 8 * at : 11 + 8 * at]
+        one.edit(ImportRows(packed=pack_batch(rows_of(batch, chosen) | posts_of(batch, chosen))))
+        event = decode_line(encode_line(new_block(one, block)))
+        assert isinstance(event, NewBlock)
+        replica.apply(event)
+    replica.close()
+    assert state_digest(follower.state) == state_digest(one.state)
+    for block_id, edits in EditLog(tmp_path, SystemDisk(), tags[0]).read().items():
+        restarted.plan_edits(block_id, edits)
+    for number in range(one.base + 1, one.base + 4):
+        restarted.push_block(block_at(one, number), Skip.WITNESS_SIGNATURE)
+    assert state_digest(restarted.state) == state_digest(one.state)
+    validate_invariants(restarted.state)
 
 
 @pytest.mark.parametrize("data", [b"", b"x" * 100, pack_batch({"accounts": [{"name": "Bad Name"}]}), zlib.compress(b"\x81" * 500_000)])
