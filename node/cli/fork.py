@@ -1,7 +1,9 @@
 """`coind fork`: reads a part of a live chain into a file, with which `coind run --fork` starts a chain of its own."""
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,7 +13,7 @@ from msgspec.structs import replace
 
 from node.cli.parameters import Bounds, Config, Flag, Repeated
 from node.client.urls import is_url, node_url
-from node.fork.fetch import ForkRequest, PostKey, add_to_fork, make_fork, request_again
+from node.fork.fetch import ForkRequest, PostKey, Report, add_to_fork, make_fork, request_again
 from node.fork.file import ForkFile, read_fork, write_fork
 from node.fork.source import Source
 from node.runtime.errors import NodeError
@@ -24,6 +26,8 @@ from state.protocol.spec import ChainSpec
 from state.protocol.values.text import is_valid_account_name, time_text
 
 NAMES_SHOWN_MAX, NOTES_SHOWN_MAX = 10, 20
+# A node that doesn't answer at first is probably not there.
+PROBE_SECONDS, PROBES = 3, ("condenser_api.get_version", "database_api.get_version")
 ACCOUNTS_MAX, POSTS_MAX, NEWEST_POSTS_MAX = 100_000, 100_000, 10_000
 POST = re.compile(r"@(?P<author>[a-z0-9.-]{1,16})/(?P<permlink>[^\s,/]{1,255})")
 
@@ -104,13 +108,8 @@ async def _copy(url: str, requests_per_second: float | None, to: Path, request: 
     # Imported here, since other forks don't need it.
     from node.fork.complete.forks import write_complete_fork
 
-    progress = StepProgress()
-    source = Source(url, requests_per_second)
-    try:
-        await write_complete_fork(source, to, progress.show, request, spec)
-    finally:
-        progress.close()
-        await source.close()
+    async with reading(url, requests_per_second) as (source, report):
+        await write_complete_fork(source, to, report, request, spec)
     describe(read_fork(to))
     return 0
 
@@ -118,19 +117,28 @@ async def _copy(url: str, requests_per_second: float | None, to: Path, request: 
 async def _run(
     url: str, requests_per_second: float | None, path: Path, to: Path, request: ForkRequest, fork: ForkFile | None, spec: ChainSpec | None
 ) -> int:
-    progress = StepProgress()
-    source = Source(url, requests_per_second)
-    try:
+    async with reading(url, requests_per_second) as (source, report):
         if fork is None:
-            chain, origin = await make_fork(source, request, progress.show, spec)
+            chain, origin = await make_fork(source, request, report, spec)
         else:
-            chain, origin = await add_to_fork(source, fork, request, progress.show)
-    finally:
-        progress.close()
-        await source.close()
+            chain, origin = await add_to_fork(source, fork, request, report)
     write_fork(chain, to, origin)
     describe(read_fork(to))
     return 0
+
+
+@asynccontextmanager
+async def reading(url: str, requests_per_second: float | None) -> AsyncIterator[tuple[Source, Report]]:
+    """Context manager that yields a source, and a function that displays the progress. Raises NodeError at once if no node answers."""
+    progress, source = StepProgress(), Source(url, requests_per_second)
+    probe = Source(url, requests_per_second, patience_seconds=PROBE_SECONDS)
+    try:
+        await probe.first_of(*((method, []) for method in PROBES))
+        yield source, progress.show
+    finally:
+        progress.close()
+        await probe.close()
+        await source.close()
 
 
 def target(source: str, to: Path | None) -> tuple[Path | None, str | None]:
@@ -152,6 +160,8 @@ def require_path(path: Path | None, *, add: bool, refresh: bool) -> Path:
     is_changed = add or refresh
     if is_changed and not path.exists():
         raise NodeError(f"{path}: there is no such fork file. Without --add and --refresh, a new one is made.")
+    if not os.access(path.parent, os.W_OK):
+        raise NodeError(f"{path}: can't be written. Give a file in a folder that this user can write to.")
     if not is_changed and path.exists():
         raise NodeError(
             f"{path}: this file exists, and its state can't be read from the source again. Give --add to add to it, --refresh to replace"

@@ -52,12 +52,12 @@ def keys_of(spec: ChainSpec, name: str, password: str | None) -> tuple[dict[str,
     """
     if password is None and spec.account_password:
         password = spec.account_password
-    elif password is None and spec.base.number:
-        raise NodeError(f"the accounts of the {spec.name} have their own keys. Use --password to derive others from the name.")
     if password is None:
         known = next((account for account in known_accounts(spec) if account.name == name), None)
         if known is not None:
             return known.secrets, " as its spec gives them to a witness" if is_witness(spec, name) else ""
+        if spec.base.number:
+            raise NodeError(f"the accounts of the {spec.name} have their own keys. Use --password to derive others from the name.")
         if is_witness(spec, name) or any(account.name == name for account in spec.genesis.accounts):
             raise NodeError(f"the spec of {spec.name} has only public keys of {name}. Use --password to derive others from its name.")
     chosen = default_password(spec) if password is None else password

@@ -32,7 +32,7 @@ STANDING_SECONDS = 60  # a source whose head is older makes no blocks
 REPORTED_ROWS = 10_000
 PROXIES_MAX, ANCESTORS_MAX = 4, 65_536
 
-Report = Callable[[str], None]
+Report = Callable[[str], object]
 
 
 class Copied(Struct):
