@@ -60,7 +60,7 @@ class Lockstep:
     """Keeps a copy in step with its source until nothing is in doubt. A source that is standing has made no blocks while it was read."""
 
     def __init__(
-        self, copy: CopiedState, chain: ChainReader, doubted: Iterable[Unit], report: Callable[[str], None], *, is_standing: bool
+        self, copy: CopiedState, chain: ChainReader, doubted: Iterable[Unit], report: Callable[[str], object], *, is_standing: bool
     ) -> None:
         self._copy, self._chain, self._report = copy, chain, report
         self.doubts = {unit: Doubt(copy.number) for unit in doubted}
