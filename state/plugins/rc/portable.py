@@ -3,14 +3,17 @@
 from state.plugins.plugin import ranged
 from state.plugins.rc.accounts import FIRST_ADJUSTMENT, add_account
 from state.plugins.rc.prices import RESOURCES
-from state.plugins.rc.rows import Rc, RcAccount, RcParameters, RcPool, maximum_rc
+from state.plugins.rc.rows import REGENERATION_SECONDS, Rc, RcAccount, RcParameters, RcPool, maximum_rc
 from state.portable import Batch, Portable, declare
 from state.portable.exports import exported_rows
+from state.protocol.constants import DAY_SECONDS
 from state.protocol.values.integers import INT64_MAX, INT64_MIN, WORD64
 from state.tables import State
 
 RC_HARDFORK = 20
 SHIFT_MAX = 255
+ADJUSTMENT_MAX = 2**56  # with more, a bar that nobody uses for years would overflow
+AHEAD_SECONDS = 365 * DAY_SECONDS
 
 PARAMETERS = declare(
     "rc/parameters",
@@ -37,13 +40,16 @@ def import_rows(state: State, rc: Rc, batch: Batch) -> None:
     arrived = {values["name"] for values in batch.get("accounts", ())}
     for values in batch.get("rc/accounts", ()):
         row = RcAccount(**values)
-        ranged((row.mana, row.adjustment), INT64_MIN, INT64_MAX)
+        ranged((row.mana,), INT64_MIN, INT64_MAX)
+        ranged((row.adjustment,), -ADJUSTMENT_MAX, ADJUSTMENT_MAX)
         account, known = state.accounts.by_name.get(row.account), rc.accounts.by_account.get(row.account)
         if account is None or (known is not None and row.account not in arrived):
             continue
         # A later time would make the chain refuse the account's transactions until then.
         row.mana_time = min(row.mana_time, state.head_time)
         row.last_max = maximum_rc(account, row.adjustment)
+        if not can_regenerate(row, state.head_time):
+            row.mana, row.mana_time = row.last_max, state.head_time
         arrived.discard(row.account)
         if known is not None:
             # It was here by name only, or without the rows that belong to it.
@@ -53,6 +59,14 @@ def import_rows(state: State, rc: Rc, batch: Batch) -> None:
         account = state.accounts.by_name.get(name)
         if account is not None and rc.accounts.by_account.get(name) is None:
             add_account(state, rc, account, FIRST_ADJUSTMENT)
+
+
+def can_regenerate(row: RcAccount, now: int) -> bool:
+    """Whether the bar can be computed within a year.
+
+    It can't if it regenerates more than 64 bits. The chain would refuse operations of the account, and blocks that pay it.
+    """
+    return row.last_max * (now + AHEAD_SECONDS - row.mana_time) // REGENERATION_SECONDS <= INT64_MAX
 
 
 def start(state: State, rc: Rc, batch: Batch) -> bool:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from state.plugins.rc.accounts import FIRST_ADJUSTMENT
+from state.plugins.rc.accounts import FIRST_ADJUSTMENT, regenerate
+from state.plugins.rc.plugin import RC
 from state.plugins.registry import PLUGINS
 from state.portable import PORTABLE, Batch, export_rows, import_world, pack_batch, shown_digest, unpack_batch
 from state.portable.imports import insert_rows
@@ -153,6 +154,7 @@ def test_rows_about_absent_accounts_and_posts_do_no_harm() -> None:
     ("section", "row"),
     [
         ("rc/accounts", {"account": "bob", "mana": 2**63}),
+        ("rc/accounts", {"account": "bob", "adjustment": 2**57}),
         ("rc/pools", {"pools": (1, 2)}),
         ("reputation/rows", {"account": "bob", "reputation": 2**63}),
         ("follow/follows", {"follower": "bob", "following": "alice", "what": 8}),
@@ -171,6 +173,13 @@ def test_impossible_values_are_refused(section: str, row: dict[str, Any]) -> Non
     state = chain_at(plugins=PLUGINS).state if section == "rc/pools" else partial_state()
     with pytest.raises(ValueError, match=r"."):
         import_rows(state, {section: [row]})
+
+
+def test_a_bar_that_has_regenerated_for_too_long_is_full() -> None:
+    state = partial_state()
+    import_rows(state, {"accounts": [{"name": "carol"}], "rc/accounts": [{"account": "carol", "mana": 5, "adjustment": 2**56}]})
+    regenerate(state, RC.of(state), "carol")
+    assert [row["mana"] for row in export_rows(state)["rc/accounts"] if row["account"] == "carol"] == [2**56]
 
 
 def test_times_after_the_head_are_cut() -> None:
