@@ -214,7 +214,7 @@ def test_a_replica_and_an_edit_log_take_imports_over(source: Chain, tmp_path: Pa
     base = tmp_path / "base"
     write_base(partial_chain(source, names[:3]), base)
     one, follower, restarted = [new_chain(read_base(base), base) for _ in range(3)]
-    replica = ReplicaApplier(follower, reset=follower.rewind, is_trusting=True)
+    replica = ReplicaApplier(follower, is_trusting=True)
     tags: list[str] = []
     one.sidecars.on_added.append(EditLog(tmp_path, SystemDisk(), on_first=tags.append).append)
     for at in range(3):
