@@ -11,7 +11,8 @@ from tests.docs.session import reader
 from tests.helpers.warm import Warm
 
 PAGES = (
-    *("local-chain", "keep-chain", "test-suites", "research", "replay", "export", "library", "chain-specs", "recipes", "forks"),
+    *("local-chain", "keep-chain", "test-suites", "research", "replay", "export", "library", "chain-specs", "recipes"),
+    *("forks", "fork-network"),
     *("start/operators", "start/suites", "start/researchers", "start/applications"),
 )
 
