@@ -37,6 +37,18 @@ from tests.fork.sources import SourceNode
 ACCOUNTS, LARGE = 1000, 100_000
 START_SECONDS_MAX, TEST_SECONDS_MAX, COPY_SECONDS_MAX = 0.6, 0.03, 60.0
 OPERATIONS_PER_BLOCK, ROUNDS, PAGE_ROWS, PAGES = 100, 10, 1000, 10
+# A chain with many accounts, which are created at genesis, so that the source starts at once.
+SPEC = """base = "dev"
+
+[genesis]
+accounts_in_blocks = false
+[[genesis.accounts]]
+names = [{names}]
+password = "dev"
+coin = "100.000"
+sbd = "10.000"
+vesting = "100.000"
+"""
 # Each list that a complete copy reads, with its order and the first start.
 LISTS: dict[str, tuple[str, Any]] = {
     "database_api.list_accounts": ("by_name", ""),
@@ -165,7 +177,10 @@ def fresh_chains(path: Path) -> bool:
 
 def whole_copy(count: int, folder: Path) -> bool:
     """Print the time of a complete copy. Return whether it took too long."""
-    with started(["--accounts", str(count), "--blocks", "manual"]) as node:
+    names = ",".join(f'"user{number:06}"' for number in range(count))
+    spec = folder / "large.toml"
+    spec.write_text(SPEC.format(names=names), "utf-8")
+    with started(["--chain", str(spec)]) as node:
         command = [*LAUNCHER, "fork", f"http://127.0.0.1:{node.port}", "--all", "--to", str(folder / "whole")]
         begun = time.perf_counter()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
