@@ -44,7 +44,7 @@ function Origin({ fork }) {
         ["Its time", html`<${Time} at=${fork.time} />`],
         ["Chain id there", html`<span class="mono small break">${fork.source_chain_id}</span>`],
         ["Chain id here", isSame ? "the same: what is signed here is valid there too" : html`<span class="mono small break">${overview.chain_id}</span>`],
-        ["Keys", fork.keys === "kept" ? "those of the source" : html`derived from the names of the accounts: <code>coind keys NAME</code>`],
+        ["Keys", fork.keys === "kept" ? "those of the source" : html`derived from the names of the accounts: <code>coind keys NAME --fork FILE</code>`],
       ]} />
     </${Card}>
   `;
@@ -57,9 +57,10 @@ function Content({ fork }) {
   return html`
     <${Card} title="What came from there" aside=${fork.is_complete ? "everything" : "a part"}>
       <${Facts} of=${[
-        ["Accounts", accounts.length > 0 && html`${accounts.map((name, i) => html`${i ? ", " : ""}<${Account} name=${name} />`)}${more > 0 && ` and ${numberText(more)} more`}`],
+        ["Accounts", accounts.length ? html`${accounts.map((name, i) => html`${i ? ", " : ""}<${Account} name=${name} />`)}${more > 0 && ` and ${numberText(more)} more`}` : null],
         ["Posts of each", fork.newest_posts ? `the newest ${numberText(fork.newest_posts)}` : null],
         ["Posts", fork.posts.length ? html`<ul class="list">${fork.posts.slice(0, NAMES_SHOWN).map((post) => html`<li><${PostLink} of=${post} /></li>`)}</ul>` : null],
+        ["Here now", fork.given && hereText(fork.given)],
         ["On demand", fork.is_on_demand ? "accounts and posts come when they are asked for" : null],
       ]} />
       ${!fork.is_complete && html`
@@ -78,6 +79,12 @@ function Content({ fork }) {
         <ul>${fork.notes.map((note) => html`<li class="break">${note}</li>`)}</ul>`}
     </${Card}>
   `;
+}
+
+// How many accounts are here, and in how many parts.
+function hereText({ full_accounts, light_accounts, named_accounts }) {
+  const parts = [[full_accounts, "in full"], [light_accounts, "without their orders, delegations and other rows"], [named_accounts, "by name only"]];
+  return `accounts: ${parts.filter(([count]) => count).map(([count, words]) => `${numberText(count)} ${words}`).join(", ") || "none"}`;
 }
 
 // `of` is "@author/permlink".
