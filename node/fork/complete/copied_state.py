@@ -5,20 +5,25 @@ whose rows are wrong can then be refused here. It is left out, and the rows that
 """
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from node.fork.complete.listings import LISTINGS, WORLD, Listing, Unit, UnitKey, key_of
+from node.fork.complete.world import Head
 from node.runtime.errors import NodeError
 from state.chain.blocks import apply_beginning, apply_end
 from state.chain.changes import RowChange, changes_since
 from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED, Skip
 from state.chain.transactions import apply_transaction
+from state.plugins.account_history import ACCOUNT_HISTORY
+from state.plugins.follow.lists import known_reputations
+from state.plugins.rc.plugin import RC
 from state.plugins.registry import enable
-from state.portable import PORTABLE, Batch, PortableRow, import_world
+from state.portable import PORTABLE, Batch, Portable, PortableRow, import_world
 from state.portable.exports import exported_rows, shown_lines
 from state.portable.imports import skip_ids
 from state.protocol.errors import ChainError
@@ -28,7 +33,7 @@ from state.store import Row, Table
 from state.tables import State
 from state.tables.globals import TransactionRecord
 
-WORLD_TABLES = ("global_properties", "witness_schedules", "feed_histories", "hardfork_properties", "reward_funds", "nai_pools")
+WORLD_TABLES = ("global_properties", "witness_schedules", "feed_histories", "hardfork_properties", "reward_funds", "nai_pools", "rc/pools")
 SKIPPED = TRUSTED & ~Skip.MERKLE_CHECK
 TABLE_LISTINGS: dict[str, Listing] = {table: listing for listing in LISTINGS.values() for table in listing.tables}
 # The rows of a unit, by table: the function returns those whose key in the first table of the listing is the unit's key.
@@ -60,6 +65,8 @@ OF_UNIT: dict[str, Callable[[State, Any], Iterable[Row | None]]] = {
     "comment_votes": lambda state, key: (
         () if (row := state.comments.by_permlink.get(*key)) is None else state.comment_votes.by_comment_voter.equal(row.id)
     ),
+    "rc/accounts": lambda state, key: [RC.of(state).accounts.by_account.get(*key)],
+    "reputation/rows": lambda state, key: [] if (kept := known_reputations(state)) is None else [kept.by_account.get(*key)],
     "smt_tokens": lambda state, key: state.smt_tokens,
     "smt_icos": lambda state, key: state.smt_icos,
     "smt_emissions": lambda state, key: state.smt_emissions,
@@ -84,6 +91,12 @@ class CopiedState:
     def __init__(self, spec: ChainSpec, plugins: Iterable[str] = ()) -> None:
         self.state = new_state(spec, prepare=lambda state: enable(state, plugins))
         self.tables: dict[str, Table[Any]] = dict(self.state.tables())
+        reputations = known_reputations(self.state)
+        if reputations is not None:
+            self.tables["reputation/rows"] = reputations
+        if (rc := RC.find(self.state)) is not None:
+            self.tables |= {"rc/accounts": rc.accounts, "rc/pools": rc.pools}
+        self._names = {id(table): name for name, table in self.tables.items()}
 
     def load(self, batch: Batch, next_ids: dict[str, int]) -> None:
         """Replace the state by the rows of a batch. `next_ids` are the ids of the next new rows. Raises ValueError."""
@@ -96,6 +109,30 @@ class CopiedState:
         for number, time in enumerate(state.hardforks.processed_hardforks):
             state.hardfork_times[number] = time
         state.position.block = state.props.head_block_number
+
+    def batch(self) -> Batch:
+        """Return all rows of the state's own tables, with their ids."""
+        return {name: self._with_ids(list(table), PORTABLE[name]) for name, table in self.state.tables() if name in PORTABLE}
+
+    def _with_ids(self, rows: list[Row], portable: Portable) -> list[PortableRow]:
+        found = []
+        for row in rows:
+            for exported in exported_rows(self.state, [row], portable):
+                found.append(exported | {"id": row.id})
+        return found
+
+    def rows_of(self, *units: Iterable[Unit]) -> Batch:
+        """Return the rows of several units."""
+        found: Batch = {}
+        for unit in chain.from_iterable(units):
+            for table, rows in self.rows(unit).items():
+                found.setdefault(table, []).extend(rows)
+        return found
+
+    @property
+    def head(self) -> Head:
+        """The block to which the state belongs."""
+        return Head(self.number, self.state.props.head_block_id.hex())
 
     @property
     def number(self) -> int:
@@ -125,6 +162,17 @@ class CopiedState:
             raise BlockUnusable(f"block {block.number} can't be applied to the copy: {why}") from None
         return Applied(self._units(mark), left_out)
 
+    def forget_history(self) -> None:
+        """Drop the histories of accounts, which have only the operations since the state was loaded."""
+        plugin, state = ACCOUNT_HISTORY, self.state
+        if not plugin.is_on(state):
+            return
+        state.journal.commit(state.journal.position())
+        fresh = new_state(state.spec, prepare=plugin.enable)
+        empty = plugin.parts(fresh, plugin.of(fresh))
+        for name, part in plugin.parts(state, plugin.of(state)).items():
+            part.read(empty[name].dump())()
+
     def undo(self, mark: int) -> None:
         """Undo all changes since a position of the journal."""
         self.state.journal.undo(mark)
@@ -138,15 +186,16 @@ class CopiedState:
 
     def _unit(self, change: RowChange, comments: dict[int, tuple[str, str]]) -> Unit | None:
         """Return the unit of a changed row, or None if methods show no such row. `comments` are the keys of changed comments."""
-        if change.name in WORLD_TABLES:
+        name = self._names.get(id(change.table), "")
+        if name in WORLD_TABLES:
             return WORLD
-        listing = TABLE_LISTINGS.get(change.name)
+        listing = TABLE_LISTINGS.get(name)
         if listing is None:
             return None
         row: Any = change.row
         if not listing.unit:
             return listing.table, ()
-        match change.name:
+        match name:
             case "account_metadata":
                 return listing.table, (self.state.accounts.find(row.account).name,)
             case "account_authorities":
@@ -159,7 +208,11 @@ class CopiedState:
 
     def rows(self, unit: Unit) -> Batch:
         """Return the rows of a unit as portable rows."""
-        return {table: exported_rows(self.state, self._rows(table, unit), PORTABLE[table]) for table in tables_of(unit)}
+        return {table: exported_rows(self.state, self._rows(table, unit), PORTABLE[table]) for table in self._tables_of(unit)}
+
+    def _tables_of(self, unit: Unit) -> list[str]:
+        """Return the tables with rows of a unit."""
+        return [name for name in (WORLD_TABLES if unit == WORLD else LISTINGS[unit[0]].tables) if name in self.tables]
 
     def _rows(self, table: str, unit: Unit) -> list[Row]:
         if unit == WORLD:
@@ -169,7 +222,7 @@ class CopiedState:
     def differs(self, unit: Unit, batch: Batch) -> bool:
         """Whether methods would show other rows of a unit than those of a batch."""
         ours = self.rows(unit)
-        return any(lines(table, ours[table]) != lines(table, batch.get(table, [])) for table in tables_of(unit))
+        return any(lines(table, ours[table]) != lines(table, batch.get(table, [])) for table in ours)
 
     def differing(self, listing: Listing, batch: Batch) -> set[Unit]:
         """Return the units of a listing whose rows differ from those of a batch, which has all of them."""
@@ -210,7 +263,7 @@ class CopiedState:
         rows don't fit the others; the rows are then as before.
         """
         with self.state.journal.session():
-            for table in tables_of(unit):
+            for table in self._tables_of(unit):
                 self._adopt(table, self._rows(table, unit), batch.get(table, []))
 
     def _adopt(self, name: str, ours: list[Row], theirs: list[PortableRow]) -> None:
@@ -248,11 +301,6 @@ class CopiedState:
             for vote in list(self.state.comment_votes.by_comment_voter.equal(row.id)):
                 self.state.comment_votes.remove(vote)
         table.remove(row)
-
-
-def tables_of(unit: Unit) -> tuple[str, ...]:
-    """Return the tables with rows of a unit."""
-    return WORLD_TABLES if unit == WORLD else LISTINGS[unit[0]].tables
 
 
 def lines(table: str, rows: list[PortableRow]) -> list[bytes]:

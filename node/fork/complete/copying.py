@@ -11,16 +11,18 @@ import trio
 from msgspec import Struct
 
 from node.fork.complete.copied_state import CopiedState
-from node.fork.complete.listings import ACCOUNTS, COMMENTS, LISTINGS, VOTES, WORLD, Listing, Unit, key_of
-from node.fork.complete.lockstep import Anew, Lockstep
+from node.fork.complete.listings import ACCOUNTS, COMMENTS, READ, VOTES, WORLD, Listing, Unit, key_of
+from node.fork.complete.lockstep import POLL_SECONDS, QUIET_SECONDS, Anew, Lockstep
 from node.fork.complete.pages import About, PageFolder
-from node.fork.complete.world import ChainReader, Head
+from node.fork.complete.plugin_rows import PluginRows, add_all, units_of
+from node.fork.complete.world import ChainReader, Head, Named
 from node.fork.fetch import counted
 from node.fork.rows import Reader
 from node.fork.source import Source
-from node.fork.spec import read_spec
+from node.fork.spec import read_spec, reader_of
 from node.runtime.errors import NodeError
 from state.portable import PORTABLE, Batch, PortableRow
+from state.protocol.constants import COIN_NULL_ACCOUNT
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock, Wire
 from state.tables import State
@@ -29,6 +31,8 @@ from state.tables.witnesses import ELECTED, MINER, TIMESHARE
 ATTEMPTS_MAX = 3
 RESUMED_BLOCKS_MAX = 10_000  # blocks that an interrupted copy may be behind
 STANDING_SECONDS = 60  # a source whose head is older makes no blocks
+UNDISTURBED_TRIES_MAX = 10
+DISTURBED = "notices, trades and totals of tags can include what was pending at the source when they were read"
 REPORTED_ROWS = 10_000
 PROXIES_MAX, ANCESTORS_MAX = 4, 65_536
 
@@ -82,9 +86,12 @@ class Copying:
         self._small: dict[str, Batch] = {}
         self._patches: dict[Unit, Batch] = {}
         self._next_ids: dict[str, int] = {}
+        self._plugin_rows = PluginRows(source, spec.community_prefix)
+        self._named = Named()  # what was read again
 
     async def run(self) -> Copied:
         """Return the copy. Raises Anew if reading has to begin anew."""
+        await reader_of(self._source, self._spec)  # which reads the plugins' rows
         start = await self._begin()
         self._report(f"reading all rows of {self._source.url} from block {start.number} on")
         for listing in await self._chain.small():
@@ -93,25 +100,83 @@ class Copying:
             nursery.start_soon(self._read_all, (COMMENTS, VOTES))
             nursery.start_soon(self._read_all, (ACCOUNTS,))
         head, doubted = await self._catch_up(start)
-        blocks = await self._chain.blocks(head.number, head.number)
-        if not blocks or (block := blocks[0]).id.hex() != head.block_id:
-            raise Anew(f"the source has switched to another branch than that of block {head.number}")
+        block = await self._block(head)
         self._report(f"making the state of block {head.number}")
-        batch = self._batch(doubted) | await self._chain.transactions(block.number, block.timestamp)
-        copy = CopiedState(self._spec, self._plugins)
+        batch = self._batch(doubted) | await self._chain.recent(block.number, block.timestamp)
+        counts = counted([batch])
+        is_standing = not doubted and self._now() - block.timestamp > STANDING_SECONDS
+        if is_standing and self._plugins:
+            await self._plugin_rows.read_chain({row["name"] for row in batch["accounts"]})
+            is_standing = head == await self._chain.read_head()
+        if is_standing:
+            copy = self._loaded(batch | self._plugin_rows.batch(), self._next_ids, self._plugins)
+            await Lockstep(copy, self._chain, (), self._report, is_standing=True).run()
+        else:
+            copy, block = await self._follow(self._loaded(batch, self._next_ids, ()), doubted, start)
+        notes = dict.fromkeys((*self._reader.notes.texts, *(await reader_of(self._source)).notes.texts))
+        return Copied(copy.state, block, counts, tuple(notes))
+
+    async def _block(self, head: Head) -> SignedBlock:
+        blocks = await self._chain.blocks(head.number, head.number)
+        if not blocks or blocks[0].id.hex() != head.block_id:
+            raise Anew(f"the source has switched to another branch than that of block {head.number}")
+        return blocks[0]
+
+    def _loaded(self, batch: Batch, next_ids: dict[str, int], plugins: tuple[str, ...]) -> CopiedState:
+        copy = CopiedState(self._spec, plugins)
         try:
-            copy.load(batch, self._next_ids)
+            copy.load(batch, next_ids)
         except ValueError as error:
             raise Anew(f"the rows that were read don't fit each other: {error}") from None
-        counts = counted([batch])
-        del batch
-        is_standing = not doubted and self._now() - block.timestamp > STANDING_SECONDS
-        lockstep = Lockstep(copy, self._chain, doubted, self._report, is_standing=is_standing)
-        if not is_standing:
-            self._report(f"following the source from block {head.number} on: {len(doubted)} accounts, posts and votes are in doubt")
-        await lockstep.run()
-        self._patches.clear()
-        return Copied(copy.state, lockstep.head_block or block, counts, self._reader.notes.texts)
+        return copy
+
+    async def _follow(self, copy: CopiedState, doubted: set[Unit], at: Head) -> tuple[CopiedState, SignedBlock]:
+        """Follow the source until nothing is in doubt. Return the copy and its head block.
+
+        The plugins come in once the chain's own rows are right: then all transactions are applied. `at` is the block at which the plugins'
+        rows were read.
+        """
+        self._report(f"following the source: {len(doubted)} accounts, posts and votes are in doubt")
+        lockstep, is_read, tries = Lockstep(copy, self._chain, doubted, self._report), False, 0
+        while True:
+            await lockstep.run()
+            head = copy.head
+            if not self._plugins:
+                return copy, await self._block(head)
+            self._report(f"reading again the plugins' rows that {head.number - at.number} blocks have changed")
+            named = await self._chain.named_in(at.number + 1, head.number)
+            named.accounts |= {key[0] for table, key in lockstep.changed if table == "accounts"}
+            named.comments |= {key for table, key in lockstep.changed if table in ("comments", "comment_votes")}
+            lockstep.changed.clear()
+            named.accounts |= self._named.accounts
+            named.comments |= self._named.comments
+            self._named = Named()
+            names = self._plugin_rows.affected(named)
+            names |= {name for name in named.words if copy.state.accounts.by_name.get(name) is not None}
+            accounts, comments = [("accounts", (name,)) for name in names], [("comments", key) for key in named.comments]
+            await self._plugin_rows.read_again(copy.rows_of(accounts, comments))
+            await self._plugin_rows.read_chain({row.name for row in copy.state.accounts}, names if is_read else None)
+            at, is_read = head, True
+            if head == await self._chain.read_head():
+                tries += 1
+                if tries > UNDISTURBED_TRIES_MAX:
+                    self._reader.notes.add(DISTURBED)
+                    break
+                if await self._is_undisturbed(head):
+                    break
+        next_ids = {name: table.next_id for name, table in copy.state.tables()}
+        copy = self._loaded(copy.batch() | self._plugin_rows.batch(), next_ids, self._plugins)
+        await Lockstep(copy, self._chain, {WORLD, *units_of(names)}, self._report).run()
+        copy.forget_history()
+        return copy, await self._block(copy.head)
+
+    async def _is_undisturbed(self, head: Head) -> bool:
+        """Whether the block after the head has no transactions, so that none of them was pending while the head was read."""
+        with trio.move_on_after(QUIET_SECONDS):
+            while not (blocks := await self._chain.blocks(head.number + 1, head.number + 1)):
+                await trio.sleep(POLL_SECONDS)
+            return not blocks[0].transactions
+        return True
 
     # -------------------------------------------------------------- pages
 
@@ -143,9 +208,10 @@ class Copying:
             return
         async for records, following, is_last in self._lists.pages(listing, start):
             batch = self._lists.rows(listing, records)
+            if listing in (ACCOUNTS, COMMENTS):
+                batch |= await self._plugin_rows.read(batch) if self._plugins else {}
             self.pages.append(listing.table, batch, following, is_last=is_last)
-            for table, rows in batch.items():
-                found[table] += rows
+            add_all(found, batch)
             before, self._rows_read = self._rows_read, self._rows_read + len(records)
             if before // REPORTED_ROWS != self._rows_read // REPORTED_ROWS:
                 self._report(f"{self._rows_read:,} rows, now {listing.table.replace('_', ' ')}")
@@ -166,6 +232,11 @@ class Copying:
                 self._report(f"reading again what {head.number - at.number} blocks have changed")
                 named = await self._chain.named_in(at.number + 1, head.number)
                 named.accounts |= await self._read_small()
+                # Fees are paid to these accounts without naming them.
+                named.accounts |= {COIN_NULL_ACCOUNT, self._spec.treasury}
+                self._add_paid(named, (await self._block(head)).timestamp)
+                self._named.accounts |= named.accounts
+                self._named.comments |= named.comments
                 units |= set(named.units(with_small=False))
                 doubted |= units
             is_steady = await self._read_units(units, head)
@@ -174,6 +245,13 @@ class Copying:
                 return head, doubted
             doubted |= units
             at = head
+
+    def _add_paid(self, named: Named, time: int) -> None:
+        """Add the comments that were paid up to a time after they were read. A payout of nothing has no virtual operation."""
+        for row in self._read_rows[COMMENTS.table][COMMENTS.table]:
+            if row["cashout_time"] <= time:
+                named.comments.add((row["author"], row["permlink"]))
+                named.accounts.add(row["author"])
 
     async def _read_small(self) -> set[str]:
         """Read the small tables again. Return the accounts whose rows in them have changed."""
@@ -217,7 +295,7 @@ class Copying:
     def _batch(self, doubted: set[Unit]) -> Batch:
         """Return all rows. Rows that refer to rows that aren't here are left out, and are in doubt."""
         batch: Batch = dict(self._patches[WORLD])
-        for listing in LISTINGS.values():
+        for listing in READ:
             batch |= self._rows_of(listing)
         names = {row["name"] for row in batch["accounts"]}
         comments = {(row["author"], row["permlink"]) for row in batch["comments"]}
@@ -250,6 +328,7 @@ class Copying:
             return {table: list(by_key(table, rows).values()) for table, rows in self._small[listing.table].items()}
         patched = {unit[1]: rows for unit, rows in self._patches.items() if unit[0] == listing.table}
         pages = self._read_rows.pop(listing.table, {})
+        self._plugin_rows.add(pages)
         found: Batch = {}
         for table in listing.tables:
             rows = by_key(table, pages.pop(table, ())).values()
@@ -263,8 +342,7 @@ def joined(listing: Listing, batches: Iterable[Batch]) -> Batch:
     """Return the rows of several batches in one."""
     found: Batch = {table: [] for table in listing.tables}
     for batch in batches:
-        for table, rows in batch.items():
-            found[table] += rows
+        add_all(found, batch)
     return found
 
 

@@ -54,6 +54,8 @@ class Listing(Struct, frozen=True, kw_only=True):
 
     def call(self, start: tuple[Any, ...], limit: int) -> Call:
         """Return the call for the page that begins at a key."""
+        if self.table == "reputation/rows":
+            return self.method, [start[0], 1]
         args: dict[str, Any] = {"start": list(start) if len(self.members) > 1 else start[0], "limit": limit}
         if self.order:
             args["order"] = self.order
@@ -141,8 +143,29 @@ ACCOUNTS = _database(
     unit=("name",),
     finds=("database_api.find_accounts", "accounts", "accounts"),
 )
-LARGE = (COMMENTS, VOTES, ACCOUNTS)
-LISTINGS = {listing.table: listing for listing in (*SMALL, *TOKENS, *LARGE)}
+CREDITS = Listing(
+    table="rc/accounts",
+    method="rc_api.find_rc_accounts",
+    key="rc_accounts",
+    order="",
+    members=("account",),
+    blank=("",),
+    unit=("account",),
+    finds=("rc_api.find_rc_accounts", "accounts", "rc_accounts"),
+)
+REPUTATIONS = Listing(
+    table="reputation/rows",
+    method="condenser_api.get_account_reputations",
+    key="",
+    order="",
+    members=("account",),
+    blank=("",),
+    unit=("account",),
+)
+PLUGINS = (CREDITS, REPUTATIONS)
+"""The rows of plugins that are compared while blocks are applied. They are not read by pages of these listings."""
+READ = (*SMALL, *TOKENS, COMMENTS, VOTES, ACCOUNTS)
+LISTINGS = {listing.table: listing for listing in (*READ, *PLUGINS)}
 
 
 def key_of(listing: Listing, row: PortableRow) -> UnitKey:
@@ -266,6 +289,8 @@ class ListReader:
             # The comment whose votes were asked for doesn't exist.
             return {unit: {table: [] for table in listing.tables} for unit in units}
         key, limit = (listing.finds[2], ROWS_OF_PAGE) if listing.finds else (listing.key, ROWS_OF_UNIT if listing.unit else ROWS_OF_PAGE)
+        if listing is REPUTATIONS:
+            limit = 1
         records = self._reader.items(listing.method, result, key, limit)
         found: dict[Unit, Batch] = {unit: {table: [] for table in listing.tables} for unit in units}
         for record in records:
@@ -276,7 +301,8 @@ class ListReader:
                     found[unit][table] += rows
             elif listing.finds is None:
                 return found
-        return None if len(records) >= limit and listing.finds is None else found
+        is_long = len(records) >= limit and listing.finds is None and listing is not REPUTATIONS
+        return None if is_long else found
 
     async def unit(self, unit: Unit) -> Batch:
         """Return the rows of a unit that has many, page by page."""

@@ -14,10 +14,12 @@ from msgspec import Struct
 
 from node.fork.complete.copied_state import BlockUnusable, CopiedState
 from node.fork.complete.listings import SMALL, WORLD, Listing, Unit
+from node.fork.complete.plugin_rows import units_of
 from node.fork.complete.world import ChainReader, Head, Named
 from node.runtime.errors import NodeError
 from state.chain.invariants import InvariantBroken, validate_invariants
 from state.portable import Batch
+from state.protocol.constants import COIN_MAX_PROXY_RECURSION_DEPTH, COIN_NULL_ACCOUNT
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock
 
@@ -60,10 +62,12 @@ class Lockstep:
     """Keeps a copy in step with its source until nothing is in doubt. A source that is standing has made no blocks while it was read."""
 
     def __init__(
-        self, copy: CopiedState, chain: ChainReader, doubted: Iterable[Unit], report: Callable[[str], object], *, is_standing: bool
+        self, copy: CopiedState, chain: ChainReader, doubted: Iterable[Unit], report: Callable[[str], object], *, is_standing: bool = False
     ) -> None:
         self._copy, self._chain, self._report = copy, chain, report
         self.doubts = {unit: Doubt(copy.number) for unit in doubted}
+        self.changed: set[Unit] = set()  # by blocks
+        self._misfits: set[int] = set()  # blocks that could not be applied completely
         self._differing: dict[Unit, int] = {}
         self._fresh: set[Unit] = set()  # changed since they were read last
         self._positions: deque[Position] = deque(maxlen=UNDONE_MAX)
@@ -72,7 +76,6 @@ class Lockstep:
         self._shifted = b""
         self._tokens: set[Unit] = set()
         self._is_standing = is_standing
-        self.head_block: SignedBlock | None = None
 
     async def run(self) -> None:
         """Follow the source until the copy is equal to it at the copy's head. Raises Anew."""
@@ -90,7 +93,7 @@ class Lockstep:
     async def _follow(self, head: Head) -> bool:
         """Apply the source's blocks up to its head. Return whether there were any."""
         state = self._copy.state
-        if head.number == self._copy.number and head.block_id == state.props.head_block_id.hex():
+        if head == self._copy.head:
             return False
         if head.number <= self._copy.number:
             self._undo_to(head.number - 1)
@@ -112,23 +115,19 @@ class Lockstep:
             self._failures += 1
             if self._failures > FAILURES_MAX:
                 raise Anew(str(error)) from None
-            named = Named()
-            self._chain.add_named(named, block.transactions)
-            self._doubt({WORLD, *self._tokens, *named.units(with_small=True)})
+            self._misfits.add(block.number)
             return
         self._failures = 0
-        self.head_block = block
         self._positions.append(Position(block, mark, applied.units, next_ids))
         self._copy.state.journal.commit(self._positions[0].mark)
         self._fresh |= applied.units | {WORLD}
+        self.changed |= applied.units
         for unit in applied.units & self.doubts.keys():
             self.doubts[unit].is_changed = True
         self._clean_blocks = 0 if applied.left_out else self._clean_blocks + 1
         if applied.left_out:
-            named = Named()
-            self._chain.add_named(named, applied.left_out)
+            self._misfits.add(block.number)
             self._report(f"block {block.number}: {len(applied.left_out)} transactions don't fit what was read, which is read again")
-            self._doubt({*self._tokens, *named.units(with_small=True)})
 
     def _undo_to(self, number: int) -> None:
         """Undo the blocks after a number. What they changed gets into doubt. Raises Anew if the blocks can't be undone."""
@@ -152,10 +151,13 @@ class Lockstep:
 
     async def _compare(self) -> bool:
         """Read the units that are in doubt or were changed, and compare them. Return whether all were read at the copy's head."""
+        for number in self._misfits:
+            self._doubt(self._units_of(await self._chain.named_in(number, number)))
+        self._misfits.clear()
         wanted = {*self.doubts, *self._fresh, *self._differing}
         if not wanted:
             return True
-        ours = Head(self._copy.number, self._copy.state.props.head_block_id.hex())
+        ours = self._copy.head
         async for head, found in self._chain.units(wanted):
             if head != ours:
                 return False
@@ -166,6 +168,26 @@ class Lockstep:
             self._fresh |= wanted
             return False
         return True
+
+    def _units_of(self, named: Named) -> set[Unit]:
+        """Return the units with rows that transactions can change which name these accounts and comments."""
+        state = self._copy.state
+        named.accounts |= {COIN_NULL_ACCOUNT, state.spec.treasury}
+        for name in list(named.accounts):
+            row = state.accounts.by_name.get(name)
+            for _ in range(COIN_MAX_PROXY_RECURSION_DEPTH):
+                if row is None or not row.proxy:
+                    break
+                named.accounts.add(row.proxy)
+                row = state.accounts.by_name.get(row.proxy)
+        for key in list(named.comments):
+            comment = state.comments.by_permlink.get(*key)
+            while comment is not None and comment.parent_author:
+                parent = comment.parent_author, comment.parent_permlink
+                named.comments.add(parent)
+                comment = state.comments.by_permlink.get(*parent)
+        units = {WORLD, *self._tokens, *named.units(with_small=True)}
+        return units | (units_of(named.accounts) if "rc/accounts" in self._copy.tables else set())
 
     def _apply_shifts(self) -> None:
         """Apply the last block again, so that its new rows get the ids that they have at the source."""
@@ -194,7 +216,7 @@ class Lockstep:
 
     async def _compare_small(self) -> bool:
         """Compare all small tables. Return whether they are equal, and were read at the copy's head."""
-        ours = Head(self._copy.number, self._copy.state.props.head_block_id.hex())
+        ours = self._copy.head
         found: list[tuple[Listing, Batch]] = []
         next_ids = await self._chain.next_ids()
         for listing in await self._chain.small():
@@ -250,7 +272,7 @@ class Lockstep:
         """Whether nothing is in doubt at the copy's head. A quiet source makes no blocks."""
         if self.doubts and not (is_quiet and all(doubt.reads > 1 for doubt in self.doubts.values())):
             return False
-        if max(self._differing.values(), default=0) > 1:
+        if self._differing:
             return False
         return self._is_standing or is_quiet or self._clean_blocks >= CLEAN_BLOCKS
 

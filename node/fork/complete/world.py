@@ -1,15 +1,20 @@
 """Reads the rows that a chain has once, its head and its blocks from a source."""
 
+import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from node.client.errors import RefusedCall
 from node.fork.complete.listings import ACCOUNTS, COMMENTS, SMALL, TOKENS, VOTES, WORLD, Listing, ListReader, Unit
 from node.fork.rows import Reader
 from node.fork.source import Call, Source
-from state.portable import Batch
+from rpc.declare.record_fields import whole_number
+from state.plugins.rc.prices import RESOURCES
+from state.portable import Batch, PortableRow
 from state.protocol.codec.kinds import SymbolKind
 from state.protocol.constants import COIN_MAX_TIME_UNTIL_EXPIRATION
 from state.protocol.errors import ChainError
@@ -24,12 +29,16 @@ HARDFORKS: Call = ("database_api.get_hardfork_properties", {})
 FUNDS: Call = ("database_api.get_reward_funds", {})
 OLD_PROPERTIES: Call = ("condenser_api.get_dynamic_global_properties", [])
 NAMES: Call = ("database_api.get_nai_pool", {})
+POOLS: Call = ("rc_api.get_resource_pool", {})
 NEXT_IDS: Call = ("explorer_api.get_next_ids", {})
 VIRTUAL = "account_history_api.get_ops_in_block"
 SYMBOL = SymbolKind()
 BLOCKS_OF_BATCH = 20
 CALLS_AT_ONCE = 90  # between two calls for the head, so that most sources take all in one request
 NAME_LENGTH_MAX = 16
+SLOTS = 1 << 16
+COMMENT_NAME = re.compile(r"@([a-z0-9.-]{3,16})/([^\s/]{1,255})$")  # in memos of transfers
+WORD = re.compile(r"[a-z][a-z0-9.-]{2,15}")
 COMMENT_MEMBERS = (("author", "permlink"), ("parent_author", "parent_permlink"))
 
 
@@ -53,7 +62,7 @@ class ChainReader:
         """Return the calls whose results `rows` reads."""
         if not self._calls:
             self._calls = [HEAD, SCHEDULE, FEED, HARDFORKS, FUNDS]
-            self._calls += [call for call in (OLD_PROPERTIES, NAMES) if await self.source.has(call[0])]
+            self._calls += [call for call in (OLD_PROPERTIES, NAMES, POOLS) if await self.source.has(call[0])]
         return self._calls
 
     def rows(self, results: Sequence[Any]) -> Batch:
@@ -62,6 +71,7 @@ class ChainReader:
         read = self._reader.row
         old = given.get(OLD_PROPERTIES[0])
         props = read("global_properties", HEAD[0], given[HEAD[0]])
+        pools = self._pools(given[POOLS[0]]) if POOLS[0] in given else []
         nais: tuple[int, ...] = ()
         if NAMES[0] in given:
             items = self._reader.items(NAMES[0], given[NAMES[0]], "nai_pool")
@@ -73,16 +83,14 @@ class ChainReader:
             "hardfork_properties": [read("hardfork_properties", HARDFORKS[0], given[HARDFORKS[0]])],
             "reward_funds": self._reader.rows("reward_funds", FUNDS[0], given[FUNDS[0]], "funds"),
             "nai_pools": [{"nais": nais}],
+            **({"rc/pools": pools} if pools else {}),
         }
 
-    async def world(self) -> tuple[Head, Batch]:
-        """Return the head and the rows that the chain has once, all at the same block."""
-        while True:
-            calls = await self.calls()
-            *results, after = await self.source.batch([*calls, HEAD])
-            head = self.head(results[0])
-            if head == self.head(after):
-                return head, self.rows(results)
+    def _pools(self, result: Any) -> list[PortableRow]:
+        try:
+            return [{"pools": tuple(whole_number(result["resource_pool"][resource.name]["pool"]) for resource in RESOURCES)}]
+        except (LookupError, TypeError, ChainError):
+            raise self.source.wrong(POOLS[0], "resource_pool", "it isn't the pool of each resource") from None
 
     async def read_head(self) -> Head:
         """Return the head."""
@@ -133,18 +141,25 @@ class ChainReader:
             raise self.source.wrong("block_api.get_block", "block", f"it is block {block.number} instead of {number}")
         return block
 
-    async def transactions(self, number: int, time: int) -> Batch:
-        """Return the records of the transactions in blocks up to `number` that have not expired at `time`, the time of that block."""
+    async def recent(self, number: int, time: int) -> Batch:
+        """Return the records of the transactions in blocks up to `number` that have not expired at `time`, the time of that block, and the
+        ids of these blocks. Transactions can refer to older blocks, but hardly any do.
+        """
         rows: dict[bytes, int] = {}
+        ids: dict[int, bytes] = {}
         while number > 0:
             first = max(1, number - BLOCKS_OF_BATCH + 1)
             blocks = await self.blocks(first, number)
-            for block in blocks:
+            for block in reversed(blocks):
+                ids.setdefault(block.number % SLOTS, block.id)
                 rows |= {trx.id: trx.expiration for trx in block.transactions if trx.expiration >= time}
             if not blocks or blocks[0].timestamp + COIN_MAX_TIME_UNTIL_EXPIRATION < time:
                 break
             number = first - 1
-        return {"transactions": [{"trx_id": trx_id, "expiration": expiration} for trx_id, expiration in sorted(rows.items())]}
+        return {
+            "transactions": [{"trx_id": trx_id, "expiration": expiration} for trx_id, expiration in sorted(rows.items())],
+            "block_summaries": [{"slot": slot, "block_id": block_id} for slot, block_id in sorted(ids.items())],
+        }
 
     async def named_in(self, first: int, last: int) -> "Named":
         """Return what the blocks with these numbers and their virtual operations name. The blocks must be there."""
@@ -198,6 +213,7 @@ class Named:
     def __init__(self) -> None:
         self.accounts: set[str] = set()
         self.comments: set[tuple[str, str]] = set()
+        self.words: set[str] = set()  # of longer texts, which can mention accounts
 
     def add(self, value: Any) -> None:
         """Add all names in a JSON value. Texts that look like names of accounts are included."""
@@ -211,6 +227,13 @@ class Named:
                         self.comments.add((one[author], one[permlink]))
             elif isinstance(one, list):
                 waiting += one
+            elif isinstance(one, str) and one[:1] in ("{", "["):
+                with suppress(msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
+                    waiting.append(msgspec.json.decode(one))
+            elif isinstance(one, str) and (found := COMMENT_NAME.match(one)):
+                self.comments.add((found[1], found[2]))
+            elif isinstance(one, str) and len(one) > NAME_LENGTH_MAX:
+                self.words.update(WORD.findall(one))
             elif isinstance(one, str) and len(one) <= NAME_LENGTH_MAX and is_valid_account_name(one):
                 self.accounts.add(one)
 

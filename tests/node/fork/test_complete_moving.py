@@ -1,5 +1,6 @@
 """Complete copies of sources that make blocks while they're read. Dice decide at which calls the source moves."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -7,20 +8,20 @@ import pytest
 
 from node.fork.complete.pages import PageFolder
 from node.runtime.errors import NodeError
+from state.chain.invariants import validate_invariants
+from state.plugins.registry import PLUGINS
 from state.portable import shown_digest
 from tests.conformance.play import Player
 from tests.conftest import CASES
-from tests.fork.copies import Production, copied
-
-UNSEEN = ("transactions", "block_summaries", "account_metadata", "account_authorities", "comment_contents", "liquidity_rewards")
+from tests.fork.copies import UNSEEN, Production, copied
 
 
 def ids(player: Player, state: Any) -> dict[str, list[int]]:
     return {name: [row.id for row in table] for name, table in state.tables() if name not in UNSEEN}
 
 
-def at_block(case: str, number: int) -> Player:
-    player = Player(CASES / case, ())
+def at_block(case: str, number: int, plugins: Iterable[str] = ()) -> Player:
+    player = Player(CASES / case, plugins)
     player.advance(number)
     return player
 
@@ -37,6 +38,16 @@ def test_a_copy_is_equal_to_a_source_that_makes_blocks(case: str, height: int, s
     assert copy.block.number > height
     assert shown_digest(copy.state) == shown_digest(source)
     assert ids(player, copy.state) == ids(player, source)
+
+
+@pytest.mark.parametrize(("case", "height", "seed"), [("rewards", 20, 2), ("walk_random", 700, 7)])
+def test_rows_of_plugins_are_equal_too(case: str, height: int, seed: int, tmp_path: Path) -> None:
+    player = at_block(case, height, PLUGINS)
+    copy = copied(player, tmp_path, on_call=Production(player, seed, 0.004, 0.02))
+    source = at_block(case, copy.block.number, PLUGINS).chain.state
+    assert copy.block.number > height
+    assert shown_digest(copy.state) == shown_digest(source)
+    validate_invariants(copy.state)
 
 
 def test_a_copy_of_a_source_that_switches_to_another_branch(tmp_path: Path) -> None:
