@@ -17,21 +17,40 @@ from node.fork.cache import CacheEntry, FetchCache
 from node.fork.limits import CALL_SECONDS_MAX, SourceLimits
 from node.runtime.errors import NodeError
 from rpc.caller import Caller
-from rpc.declare.demand import FULL, TOO_MANY, AccountKey, Key, NewKey, NotFetched, NotHere, PostKey, PostsKey, ProposalKey, SignerKey
+from rpc.declare.demand import (
+    BLOCK_FULL,
+    FULL,
+    TOO_MANY,
+    AccountKey,
+    Key,
+    NewKey,
+    NotFetched,
+    NotHere,
+    PostKey,
+    PostsKey,
+    ProposalKey,
+    SignerKey,
+)
 from rpc.fork import Fetch
 from rpc.log import Log
 from state.chain.chain import Chain
 from state.chain.state_edits import ImportRows
+from state.operations.content import DeleteComment
+from state.plugins.account_history import ACCOUNT_HISTORY, history
 from state.portable import BATCH_SIZE_MAX, Batch, account_level, pack_batch, unpack_batch
 from state.protocol.constants import COIN_MAX_SIG_CHECK_DEPTH
 from state.protocol.errors import ChainError, require
 from state.protocol.transaction import block_number
+from state.protocol.values.integers import UINT32_MAX
 from state.tables import State
 
 # Keys that are fetched for one call: without and with local rights.
 KEYS_MAX, LOCAL_KEYS_MAX = 50, 1_000
 RUNNING_MAX = 10_000  # keys that are being fetched or wait for it
 FETCHED_SIZE_MAX = 40 << 20  # bytes of all edits; all of them stay in memory, and in the file of edits
+# Bytes of the edits of one block, which replicas get as one line of at most 16 MiB, each time that an edit is added. A single fetch can
+# have more, if it is the first of its block.
+BLOCK_SIZE_MAX = 4 << 20
 UNKNOWN_MAX, UNKNOWN_BLOCKS = 100_000, 20  # keys that the source doesn't have, and blocks after which it is asked for them again
 
 _log = Log("fork")
@@ -126,7 +145,7 @@ class Demand:
         """Yield those of these keys, and of the accounts in the authorities of signers, that aren't here and can be fetched."""
         for key in keys:
             found = self._of_signer(key.name) if isinstance(key, SignerKey) else (key.key if isinstance(key, NewKey) else key,)
-            yield from (one for one in found if not (is_here(self.chain.state, one) or self._was_here(one) or self._is_unknown(one)))
+            yield from (one for one in found if not (is_here(self.chain.state, one) or self._is_unknown(one) or self._was_here(one)))
 
     @property
     def is_needed(self) -> bool:
@@ -134,8 +153,8 @@ class Demand:
         return self.reader is not None or bool(self._imported)
 
     def _was_here(self, key: Key) -> bool:
-        """Whether what a key names has come in with an edit of this chain. A post can have been deleted since."""
-        return self._is_made(self._known().get(key))
+        """Whether what a key names has come in with an edit of this chain, or was deleted here since the fork."""
+        return self._is_made(self._known().get(key)) or is_deleted(self.chain.state, key)
 
     def _known(self) -> dict[Key, _Imported]:
         """Return what was fetched for each key, including fetches before a restart, which the chain's edits contain."""
@@ -186,7 +205,8 @@ class Demand:
         try:
             await self._fetch(keys, caller)
         except NotFetched:
-            if not new.issuperset(self.missing(keys)):
+            missing = set(self.missing(keys))
+            if not new.issuperset(missing) or missing & self._imported.keys():
                 raise
             self._remember_unknown(new)
 
@@ -237,12 +257,17 @@ class Demand:
                 assert all(len(edit.packed) <= BATCH_SIZE_MAX for edit in edits), "a reader divides what is too large"
                 found = [key for key in needed if key not in fetched.unknown]
                 self._imported.update(dict.fromkeys(found, _Imported(edits)))
-                await self._import(found)
+                try:
+                    await self._import(found)
+                except NotFetched as error:  # what was read is kept for the next block
+                    fetch.error = error
                 rows, size = sum(len(some) for batch in fetched.batches for some in batch.values()), sum(map(edit_size, edits))
                 self._size += size
                 if self._cache is not None:
                     self._cache.append(CacheEntry(tuple(found), tuple(edit.packed for edit in edits), tuple(fetched.unknown)))
                 self._record(fetch, needed, rows, size)
+        except NotFetched as error:
+            fetch.error = error
         except (NodeError, ChainError, ValueError) as error:
             self._fail(fetch, keys, needed, error)
         except Exception as error:
@@ -259,7 +284,7 @@ class Demand:
     def _fail(self, fetch: _Running, keys: list[Key], needed: list[Key], error: Exception) -> None:
         why = error.message(self.chain.state.spec.spell) if isinstance(error, ChainError) else str(error)
         fetch.error = self.limits.unanswered(shown_key(keys[0]), why)
-        for key in needed:
+        for key in keys if self.reader is not None else needed:
             self._imported.pop(key, None)
         self._record(fetch, needed, error=why)
         _log.warning("a fetch from the source has failed", keys=shown_keys(keys), reason=why)
@@ -269,11 +294,18 @@ class Demand:
         self._report(Fetch(int(self._clock()), shown_keys(keys), rows, size, milliseconds, error))
 
     async def _import(self, keys: Sequence[Key]) -> None:
-        """Make the edits of these keys that the chain doesn't have. Raises ValueError or ChainError if the state refuses them."""
-        found = {id(imported): imported for key in keys if not self._is_made(imported := self._imported[key])}
+        """Make the edits of these keys that the chain doesn't have. Raises ValueError or ChainError if the state refuses them, and
+        NotFetched if they don't fit into the head block.
+        """
+        found = {id(imported): (key, imported) for key in keys if not self._is_made(imported := self._imported[key])}
 
         def make() -> None:
-            for imported in found.values():
+            head = self.chain.state.props
+            for key, imported in found.values():
+                before = sum(map(edit_size, self.chain.sidecars.edits_of(head.head_block_id)))
+                if before and before + sum(map(edit_size, imported.edits)) > BLOCK_SIZE_MAX:
+                    values = {"what": shown_key(key), "block": head.head_block_number, "size": f"{before / (1 << 20):.1f}"}
+                    raise NotFetched(BLOCK_FULL, condition="size < max", **values)
                 for edit in imported.edits:
                     self.chain.edit(edit)
                 imported.block_id = self.chain.state.props.head_block_id
@@ -297,6 +329,14 @@ def is_here(state: State, key: Key) -> bool:
     if isinstance(key, PostKey):
         return state.comments.by_permlink.get(key.author, key.permlink) is not None
     return isinstance(key, ProposalKey) and state.proposals.by_proposal_id.get(key.id) is not None
+
+
+def is_deleted(state: State, key: Key) -> bool:
+    """Whether a post was deleted on this chain."""
+    if not isinstance(key, PostKey) or ACCOUNT_HISTORY.name not in state.plugins:
+        return False
+    operations = (record.operation for _, record in history(state, key.author, -1, UINT32_MAX))
+    return any(isinstance(one, DeleteComment) and (one.author, one.permlink) == (key.author, key.permlink) for one in operations)
 
 
 def keys_in(batch: Batch) -> Iterator[Key]:

@@ -18,16 +18,17 @@ from node.runtime.errors import NodeError
 from rpc.caller import Caller
 from rpc.declare.arguments import LEGACY
 from rpc.declare.demand import NO_HISTORY, NotFetched, NotHere
-from rpc.declare.method import Method
+from rpc.declare.method import METHODS, Method
 from rpc.json.encoding import encoded
 from rpc.records.blocks import block_json
 from state.chain.chain import Chain
 from state.plugins.account_history import locate_transaction
+from state.plugins.transaction_status import Status
 from state.protocol.errors import ChainError
 from state.protocol.transaction import OPERATION, block_number
 from state.protocol.values.integers import UINT32_MAX
 
-GROUPS = ("block_api", "account_history_api", "condenser_api")
+GROUPS = ("block_api", "account_history_api", "condenser_api", "transaction_status_api")
 REPLIES_MAX, REPLIES_SIZE_MAX, REPLY_SIZE_MAX = 1_000, 32 << 20, 8 << 20  # of replies that are kept in memory; bytes of them as JSON
 PAGE, PAGES_MAX = 1_000, 20  # operations of an account per call, and calls in a row
 ID_DIGITS = 40
@@ -53,6 +54,7 @@ class SourceHistory:
             "get_ops_in_block": self._operations,
             "enum_virtual_ops": self._virtual_operations,
             "get_transaction": self._transaction,
+            "find_transaction": self._transaction_status,
             "get_account_history": self._account_history,
         }
 
@@ -156,11 +158,20 @@ class SourceHistory:
         return {method.key: operations} if method.key else operations
 
     def _virtual_operations(self, method: Method, values: Sequence[Any], function: Function) -> Any:
-        """enum_virtual_ops, if the range ends with the base or before it."""
+        """enum_virtual_ops: the operations of before the base, then, once the source has no more of them, those of this chain."""
         begin, end = values
-        if not 0 < begin < end <= self._chain.base + 1:
+        first = self._chain.base + 1
+        if not 0 < begin < min(end, first):
             return function(*values)
-        return self._reply(f"block {begin}", (method.name, begin, end), partial(self._ask_virtual_operations, method, begin, end))
+        last = min(end, first)
+        before = self._reply(f"block {begin}", (method.name, begin, last), partial(self._ask_virtual_operations, method, begin, last))
+        if 0 < before["next_block_range_begin"] < first:
+            return before
+        # The source's next operations are in blocks that aren't those of this chain.
+        here = function(first, max(end, first + 1))
+        if end <= first:
+            return before | {"next_block_range_begin": first if here["ops"] else here["next_block_range_begin"]}
+        return here | {"ops": [*before["ops"], *here["ops"]]}
 
     async def _ask_virtual_operations(self, method: Method, begin: int, end: int) -> Any:
         name, reply = await self._ask(method, {method.name: {"block_range_begin": begin, "block_range_end": end}})
@@ -213,6 +224,22 @@ class SourceHistory:
             raise self._wrong(name, "operations", "expected a list")
         operations = [self._converted(method, name, {"op": operation})["op"] for operation in reply["operations"]]
         return reply | {"operations": operations}
+
+    def _transaction_status(self, method: Method, values: Sequence[Any], function: Function) -> Any:
+        """find_transaction. A transaction of before the base is in an irreversible block."""
+        here, trx_id = function(*values), values[0].hex()
+        if self._source is None or here["status"] == Status.WITHIN_MEMPOOL or "block_num" in here:
+            return here
+        found = self._reply(f"transaction {trx_id}", ("place", trx_id), partial(self._ask_place, trx_id))
+        return {"status": Status.WITHIN_IRREVERSIBLE_BLOCK.value, "block_num": found} if found else here
+
+    async def _ask_place(self, trx_id: str) -> int:
+        """Return the block number of a transaction, or 0 if the source doesn't show it, or its block isn't before the base."""
+        try:
+            found = await self._ask_transaction(METHODS["account_history_api.get_transaction"], trx_id)
+        except NotServed:
+            return 0
+        return 0 if found is None else int(found["block_num"])
 
     # -------------------------------------------------------------- accounts
 

@@ -5,11 +5,13 @@ source, the rules of the fork can refuse it. The operations of all others are co
 """
 
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import trio
+from msgspec import Struct
 
 from node.fork.demand import is_here
 from node.fork.source import Source
@@ -33,12 +35,32 @@ BLOCKS_AT_ONCE = 20
 TRANSACTIONS_MAX, OPERATIONS_MAX = 10_000, 1_000  # of a block, of a transaction; further ones aren't looked at
 POSITION_SIZE_MAX = 100  # bytes of the file
 APPLIED, ABSENT, REFUSED, UNREADABLE = "applied", "an account or post isn't here", "refused here", "can't be read"
+REPLACED = "in blocks that the source has replaced since"
+BLOCKS_KEPT, TRANSACTIONS_KEPT = 100, 100_000  # of the newest blocks, which the source can replace by others
 
 _log = Log("fork")
 
 
+class _Transaction(Struct, frozen=True):
+    """A transaction of a block: its operations or, if they can't be read, their number. `digest` is that of its JSON."""
+
+    operations: tuple[Operation, ...] | int
+    digest: bytes
+
+
+class _Block(Struct, frozen=True):
+    """A block of the source. `id` is "" if the source doesn't show it."""
+
+    previous: str
+    id: str
+    transactions: list[_Transaction]
+
+
 class Mirror:
-    """Follows the source's blocks from `first` on.
+    """Follows the source's blocks.
+
+    If the source replaces blocks, because it switches to another fork, their successors are applied, too. Transactions of replaced blocks
+    aren't undone, and those that are in blocks again aren't applied twice.
 
     The counts are added to `fork.mirrored`. With `position`, the number of the next block is kept in a file, so that a restart goes on
     from there.
@@ -57,6 +79,8 @@ class Mirror:
         self._position, self._disk = position, disk
         self.next = max(chain.base + 1, self._read_position())
         self._is_failing = False
+        self._kept: dict[int, tuple[str, dict[bytes, int]]] = {}  # id, and operations by transaction, of the newest blocks
+        self._done: set[bytes] = set()  # transactions of replaced blocks
 
     async def run(self) -> None:
         """Follow the source until cancelled. While it doesn't answer, try again."""
@@ -75,9 +99,30 @@ class Mirror:
         head = await self._head()
         while self.next <= head:
             for block in await self._blocks(self.next, min(BLOCKS_AT_ONCE, head + 1 - self.next)):
+                if block.previous != self._kept.get(self.next - 1, (block.previous,))[0]:
+                    await self._go_back()
+                    break
                 await self._apply(block)
                 self.next += 1
             await trio.to_thread.run_sync(self._write_position)
+
+    async def _go_back(self) -> None:
+        """Go back to the first block that the source has replaced."""
+        count, last = 0, self.next - 1
+        if len(self._done) > TRANSACTIONS_KEPT:
+            self._done.clear()
+        for number in sorted(self._kept, reverse=True):
+            [block] = await self._blocks(number, 1)
+            known, transactions = self._kept[number]
+            if block.id == known:
+                break
+            del self._kept[number]
+            self._done |= transactions.keys()
+            self.next, count = number, count + 1
+            self._count(REPLACED, sum(transactions.values()))
+        if not count:
+            raise self._source.wrong("get_block", "previous", f"block {last + 1} doesn't follow block {last}")
+        _log.warning("the source has switched to another fork", blocks=count, next_block=self.next)
 
     async def _head(self) -> int:
         props = "get_dynamic_global_properties"
@@ -87,8 +132,8 @@ class Mirror:
             raise self._source.wrong(props, "head_block_number", "expected a number")
         return number
 
-    async def _blocks(self, first: int, count: int) -> list[list[tuple[Operation, ...] | int]]:
-        """Return the transactions of blocks: the operations of each, or their number if they can't be read."""
+    async def _blocks(self, first: int, count: int) -> list[_Block]:
+        """Return blocks of the source."""
         is_legacy = not await self._source.has("block_api.get_block")
         numbers = range(first, first + count)
         if is_legacy:
@@ -99,9 +144,10 @@ class Mirror:
         for (method, _), reply in zip(calls, await self._source.batch(calls), strict=True):
             block = reply.get("block", reply) if isinstance(reply, dict) else None
             transactions = block.get("transactions") if isinstance(block, dict) else None
-            if not isinstance(transactions, list):
+            if not isinstance(block, dict) or not isinstance(transactions, list):
                 raise self._source.wrong(method, "transactions", "expected a list")
-            found.append([self._operations(trx, is_legacy) for trx in transactions[:TRANSACTIONS_MAX]])
+            read = [_Transaction(self._operations(trx, is_legacy), digest(trx)) for trx in transactions[:TRANSACTIONS_MAX]]
+            found.append(_Block(str(block.get("previous")), str(block.get("block_id", "")), read))
         return found
 
     def _operations(self, trx: Any, is_legacy: bool) -> tuple[Operation, ...] | int:
@@ -114,8 +160,16 @@ class Mirror:
         except ChainError:
             return len(operations)
 
-    async def _apply(self, block: list[tuple[Operation, ...] | int]) -> None:
-        for operations in block:
+    async def _apply(self, block: _Block) -> None:
+        if block.id:
+            counts = {trx.digest: trx.operations if isinstance(trx.operations, int) else len(trx.operations) for trx in block.transactions}
+            self._kept[self.next] = block.id, counts
+            while len(self._kept) > BLOCKS_KEPT or sum(len(counts) for _, counts in self._kept.values()) > TRANSACTIONS_KEPT:
+                del self._kept[min(self._kept)]
+        for trx in block.transactions:
+            operations = trx.operations
+            if trx.digest in self._done:
+                continue
             if isinstance(operations, int):
                 self._count(UNREADABLE, operations)
             elif operations:
@@ -154,6 +208,11 @@ class Mirror:
                     file.write(msgspec.json.encode(self.next), 0)
             except OSError as error:
                 _log.warning("the number of the next block can't be written", path=str(self._position), reason=error.strerror)
+
+
+def digest(value: Any) -> bytes:
+    """Return a digest of a JSON value."""
+    return sha256(msgspec.json.encode(value)).digest()
 
 
 def needed(operations: Sequence[Operation]) -> list[Key]:

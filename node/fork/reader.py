@@ -11,13 +11,16 @@ from node.fork.source import Source
 from node.fork.spec import chunks, reader_of
 from node.runtime.errors import NodeError
 from rpc.declare.demand import AccountKey, Key, PostKey, PostsKey, ProposalKey
+from rpc.log import Log
 from state.portable import BATCH_SIZE_MAX, Batch, pack_batch
 from state.protocol.spec import ChainSpec
 
 ACCOUNTS_AT_ONCE, POSTS_AT_ONCE = 20, 10
 NEWEST_POSTS = 20  # posts that are read of an account whose posts a call lists
-FETCH_SIZE_MAX = 16 << 20  # bytes of all batches of one fetch
+FETCH_SIZE_MAX = 10 << 20  # bytes of all batches of one fetch, which become edits of one block
 OF_COMMENTS = ("comment_contents", "comment_votes")
+
+_log = Log("fork")
 
 
 class SourceReader:
@@ -46,7 +49,7 @@ class SourceReader:
             batch = await read_posts(self._source, some_posts)
             await add_plugin_rows(self._source, batch)
             replace_keys(batch, self._spec)
-            batches += divided(batch)
+            batches.append(bounded(batch, some_posts))
         proposals = await self._proposals([key.id for key in keys if isinstance(key, ProposalKey)])
         batches += [batch for batch in (proposals, *later) if batch]
         if sum(len(pack_batch(batch)) for batch in batches) > FETCH_SIZE_MAX:
@@ -95,21 +98,36 @@ def is_in(key: Key, batches: Iterable[Batch]) -> bool:
 
 def fits(batch: Batch) -> bool:
     """Whether a batch fits into one edit."""
-    return len(pack_batch(batch)) <= BATCH_SIZE_MAX
+    try:
+        pack_batch(batch)
+    except ValueError:
+        return False
+    return True
 
 
-def divided(batch: Batch) -> list[Batch]:
-    """Divide a batch of posts into batches that fit into edits. Each comment comes after the one that it replies to, as in the batch."""
-    if fits(batch):
-        return [batch]
-    comments = batch["comments"]
-    if len(comments) == 1:
-        raise NodeError(f"@{comments[0]['author']}/{comments[0]['permlink']} has more than {BATCH_SIZE_MAX >> 20} MiB of rows")
-    middle = len(comments) // 2
-    first = {(row["author"], row["permlink"]) for row in comments[:middle]}
-    halves: tuple[Batch, Batch] = {**batch, "comments": comments[:middle]}, {"comments": comments[middle:]}
-    for table in OF_COMMENTS:
-        rows = batch.get(table, [])
-        halves[0][table] = [row for row in rows if row["comment"] in first]
-        halves[1][table] = [row for row in rows if row["comment"] not in first]
-    return [*divided(halves[0]), *divided(halves[1])]
+def bounded(batch: Batch, wanted: Iterable[tuple[str, str]]) -> Batch:
+    """Return a batch of posts without so many of its newest replies that it fits into one edit. The posts `wanted` and those above them
+    stay. Raises NodeError if they don't fit.
+    """
+    comments = batch.get("comments", [])
+    parents = {(row["author"], row["permlink"]): (row["parent_author"], row["parent_permlink"]) for row in comments}
+    needed, above = set[tuple[str, str]](), list(wanted)
+    while above:
+        key = above.pop()
+        if key in parents and key not in needed:
+            needed.add(key)
+            above.append(parents[key])
+    rest = [key for key in parents if key not in needed]
+    count = len(rest)
+    while not fits(batch):
+        if not count:
+            names = ", ".join(f"@{author}/{permlink}" for author, permlink in wanted)
+            raise NodeError(f"{names} have more than {BATCH_SIZE_MAX >> 20} MiB of rows")
+        count //= 2
+        kept = needed.union(rest[:count])
+        batch = batch | {"comments": [row for row in comments if (row["author"], row["permlink"]) in kept]}
+        for table in OF_COMMENTS:
+            batch[table] = [row for row in batch.get(table, ()) if row["comment"] in kept]
+    if count < len(rest):
+        _log.warning("of long discussions, only the oldest replies were fetched", posts=sorted(needed)[:5], replies=count, of=len(rest))
+    return batch

@@ -16,6 +16,7 @@ UNANSWERED = "${what} is not here, and the source ${source} doesn't give it: ${w
 TOO_MANY = "This call names ${n} things that are not here, and at most ${most} are fetched for a call"
 TOO_OFTEN = "Too much was fetched from the source for this address. Try again in ${seconds} s"
 FULL = "${what} is not here, and no more is fetched from the source: this chain has fetched ${size} MiB already"
+BLOCK_FULL = "Block ${block} has ${size} MiB of fetched rows, and ${what} doesn't fit in. The next block has place for it"
 ALL_ROUNDS = "After ${n} fetches from the source, this call still needs more"
 NO_HISTORY = "Block ${base} and those before it are not here, and this node doesn't ask the source for them (--history local)"
 

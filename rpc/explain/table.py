@@ -69,6 +69,11 @@ TEXTS: dict[str, Sentence] = {
         "{what} is not here, and this chain has fetched {size} MiB from its source already.",
         "Start another fork, or name only what is here.",
     ),
+    demand.BLOCK_FULL: Sentence(
+        "fetched_too_much_in_a_block",
+        "What is fetched belongs to the head block, {block}, which has {size} MiB of it: {what} doesn't fit in.",
+        "Make a block (dev_api.mine, coind dev mine) or wait for the next one, then send the call again.",
+    ),
     demand.ALL_ROUNDS: Sentence(
         "too_many_fetches", "The call still needs more from the source after {n} fetches.", "Send it again, which goes on from there."
     ),

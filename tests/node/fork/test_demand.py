@@ -3,24 +3,30 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
+from typing import Any
 
 import pytest
 import trio
 
+from node.client.lines import LINE_SIZE_MAX
 from node.fork import demand as demand_module
 from node.fork import limits as limits_module
 from node.fork.calls import ForkCalls
 from node.fork.demand import KEYS_MAX, UNKNOWN_BLOCKS, Demand, Fetched
 from node.fork.history import SourceHistory
 from node.fork.limits import CALL_SECONDS_MAX, SILENT_SECONDS, SourceLimits
+from node.fork.reader import FETCH_SIZE_MAX
 from node.fork.source import SourceSilent
 from node.runtime.errors import NodeError
 from rpc.caller import Caller
 from rpc.declare.demand import AccountKey, Key, PostKey, PostsKey, ProposalKey
 from rpc.fork import Fetch
+from rpc.push.events import NewBlock, decode_line, encode_line
 from state.chain.chain import Chain
-from state.portable import Batch, account_level
+from state.chain.state_edits import ImportRows
+from state.portable import BATCH_SIZE_MAX, Batch, account_level
 from state.protocol.authority import Authority, key_authority
+from state.protocol.constants import COIN_MAX_BLOCK_SIZE
 from state.protocol.keys.keys import public_key, secret_from_seed, wif_from_secret
 from tests.fork.forked import ForkedNode
 from tests.fork.town import town
@@ -260,3 +266,59 @@ async def test_a_post_can_be_written_though_the_source_is_silent() -> None:
             done = await fork.call("dev_api.broadcast_operations", {"operations": [["comment", post | {"body": body}]]})
             assert ("id" in done) == is_accepted, done
         assert len(reader.read_keys) == 1  # a silent source isn't asked again at once
+
+
+async def test_what_doesnt_fit_into_a_block_waits_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"account{i}" for i in range(20)]
+    reader = FakeReader(*map(AccountKey, names))
+    async with forked(reader) as fork:
+        await fork.names(names[0])
+        monkeypatch.setattr(demand_module, "BLOCK_SIZE_MAX", 3 * fork.fetches[0].size)
+        refused = [isinstance(await fork.call("condenser_api.get_accounts", [[name]]), dict) for name in names]
+        in_block = refused.index(True)
+        assert in_block > 1
+        assert all(refused[in_block:])
+        [edits] = fork.chain.sidecars.edits.values()
+        assert len(edits) == in_block
+        reads = len(reader.read_keys)
+        key = (await fork.call("condenser_api.get_accounts", [["alice"]]))[0]["memo_key"]
+        for operation in ("transfer", "account_create"):
+            found = await fork.call("dev_api.broadcast_operations", {"operations": [named(operation, names[-1], key)]})
+            assert found["data"]["explain"]["rule"] == "fetched_too_much_in_a_block", found
+        fork.devchain.make_block()
+        assert await fork.names(names[-1]) == [names[-1]]
+        assert len(reader.read_keys) == reads
+
+
+def named(operation: str, name: str, memo_key: str) -> list[Any]:
+    """Return an operation that names an account, or makes it."""
+    if operation == "transfer":
+        return ["transfer", {"from": "alice", "to": name, "amount": "0.001 COIN", "memo": ""}]
+    authority = {"weight_threshold": 1, "account_auths": [], "key_auths": []}
+    fields = {"owner": authority, "active": authority, "posting": authority, "memo_key": memo_key, "json_metadata": ""}
+    return ["account_create", {"fee": "0.000 COIN", "creator": "alice", "new_account_name": name} | fields]
+
+
+async def test_a_post_of_the_fork_file_that_was_deleted_isnt_fetched() -> None:
+    post = {"parent_author": "", "parent_permlink": "life", "author": "alice", "permlink": "new", "title": "New", "json_metadata": ""}
+    key = PostKey("alice", "new")
+    async with forked(FakeReader()) as fork:
+        for operation in (["comment", post | {"body": "New"}], ["delete_comment", {"author": "alice", "permlink": "new"}]):
+            done = await fork.call("dev_api.broadcast_operations", {"operations": [operation]})
+            assert "id" in done, done
+            fork.devchain.make_block()
+        for _ in range(UNKNOWN_BLOCKS):
+            fork.devchain.make_block()
+        fork.reader.keys = (key,)
+        reads = len(fork.reader.read_keys)
+        assert (await fork.call("database_api.find_comments", {"start": [["alice", "new"]]}))["comments"] == []
+        assert len(fork.reader.read_keys) == reads
+
+
+def test_replicas_accept_the_line_of_a_block_with_the_largest_fetch() -> None:
+    block = b"\0" * COIN_MAX_BLOCK_SIZE
+    edits = tuple(ImportRows(b"\0" * part) for part in (BATCH_SIZE_MAX, BATCH_SIZE_MAX, FETCH_SIZE_MAX - 2 * BATCH_SIZE_MAX))
+    line = encode_line(NewBlock(1, b"\0" * 20, block, edits))
+    assert len(line) <= LINE_SIZE_MAX
+    assert decode_line(line) == NewBlock(1, b"\0" * 20, block, edits)
+    assert demand_module.BLOCK_SIZE_MAX <= FETCH_SIZE_MAX

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from node.app.local_chain import LocalChain
-from node.fork.mirror import ABSENT, APPLIED, REFUSED, UNREADABLE, Mirror, needed
+from node.fork.mirror import ABSENT, APPLIED, REFUSED, REPLACED, UNREADABLE, Mirror, needed
 from node.fork.source import Source, SourceWrong
 from node.snapshots.base import new_chain, read_base, write_base
 from node.storage.disk import SystemDisk
@@ -100,6 +100,41 @@ async def test_a_restart_goes_on_from_the_last_block(source_chain: LocalChain, t
     assert again.mirror.next == fork.mirror.next
     (tmp_path / "mirror").write_bytes(b"nonsense")
     assert Mirrored(source_chain, tmp_path).mirror.next == fork.chain.base + 1
+
+
+async def test_a_source_that_switches_to_another_fork(source_chain: LocalChain, tmp_path: Path) -> None:
+    fork = Mirrored(source_chain, tmp_path)
+    before = balance(fork.chain, "bob")
+    source_chain.mine()
+    snapshot = source_chain.snapshot()
+    first, both = transfer("alice", "bob", 1), transfer("alice", "bob", 2)
+    source_chain.broadcast(first)
+    source_chain.broadcast(both)
+    source_chain.mine()
+    assert source_chain.chain.head is not None
+    repeated = source_chain.chain.head.transactions[1]
+    await fork.mirror.follow()
+    assert balance(fork.chain, "bob") == before + 3
+    source_chain.revert(snapshot)
+    source_chain.mine()
+    source_chain.broadcast(transfer("alice", "bob", 4))
+    source_chain.chain.push_transaction(repeated)
+    source_chain.mine(3)
+    await fork.mirror.follow()
+    fork.devchain.make_block()
+    assert fork.fork.mirrored == {APPLIED: 3, REPLACED: 2}
+    assert balance(fork.chain, "bob") == before + 7
+    assert fork.mirror.next == source_chain.chain.state.props.head_block_number + 1
+
+
+async def test_blocks_that_dont_follow_each_other_are_wrong(source_chain: LocalChain, tmp_path: Path) -> None:
+    fork = Mirrored(source_chain, tmp_path)
+    source_chain.mine()
+    await fork.mirror.follow()
+    fork.node.faults.append(Fault(result=lambda _, __, found: {"block": found["block"] | {"previous": "0" * 40}}, methods=r".*get_block"))
+    source_chain.mine()
+    with pytest.raises(SourceWrong):
+        await fork.mirror.follow()
 
 
 async def test_operations_that_cant_be_read_are_counted(source_chain: LocalChain, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,17 +16,22 @@ from node.fork.demand import Demand
 from node.fork.fetch import ForkRequest, make_fork
 from node.fork.history import SourceHistory
 from node.fork.limits import SourceLimits
-from node.fork.reader import SourceReader, divided
+from node.fork.mirror import APPLIED, Mirror
+from node.fork.reader import SourceReader, bounded
 from node.fork.source import Source
+from node.runtime.errors import NodeError
+from node.snapshots.base import new_chain, read_base, write_base
 from rpc.fork import Fetch
+from rpc.fork import Fork as Origin
+from state.chain.chain import Chain
 from state.chain.invariants import validate_invariants
-from state.portable import BATCH_SIZE_MAX, pack_batch
+from state.portable import Batch
 from tests.fork.forked import ForkedNode
-from tests.fork.sources import FAULTS, SourceNode
+from tests.fork.sources import FAULTS, HiveSpelling, SourceNode
 from tests.fork.town import town
 
 URL = "http://source"
-FLAVOURS = ("coind", "steemd", "jussi")
+FLAVOURS = ("coind", "steemd", "jussi", "hive")
 
 
 @cache
@@ -36,21 +43,28 @@ def source_chain() -> LocalChain:
 class Fork(ForkedNode):
     """A fork with nothing but the world, and its source."""
 
-    def __init__(self, chain: Any, node: SourceNode, source: Source) -> None:
+    def __init__(self, chain: Chain, node: SourceNode, source: Source) -> None:
         super().__init__(chain)
         self.node, self.fetches = node, list[Fetch]()
         limits = SourceLimits(URL, trio.current_time)
         reader = SourceReader(source, self.state.spec, node.spec.chain_id.hex())
         self.demand = Demand(chain, reader, self.processor.in_turn, limits, lambda: 0, self.fetches.append)
         self.serve(ForkCalls(self.demand, SourceHistory(chain, source, limits)))
+        origin = Origin(source=URL, chain_id="", number=chain.base, block_id="", time=0)
+        self.mirror = Mirror(chain, source, self.processor, origin)
 
 
 @asynccontextmanager
-async def forked(flavour: str = "coind", *, keys: Any = "kept") -> AsyncIterator[Fork]:
-    """Run a fork."""
-    node = SourceNode(source_chain(), flavour)
+async def forked(
+    flavour: str = "coind", *, keys: Any = "kept", of: LocalChain | None = None, file: Path | None = None
+) -> AsyncIterator[Fork]:
+    """Run a fork. With `file`, it is started from a file, and so has a base."""
+    node = SourceNode(of or source_chain(), flavour)
     source = Source(URL, transport=node.transport(), patience_seconds=2)
     chain, _ = await make_fork(source, ForkRequest(keys=keys), lambda text: None)
+    if file is not None:
+        write_base(chain, file)
+        chain = new_chain(read_base(file), file, chain.state.plugins)
     fork = Fork(chain, node, source)
     async with trio.open_nursery() as nursery:
         await nursery.start(fork.demand.run)
@@ -85,8 +99,8 @@ CALLS: list[tuple[str, Any]] = [
     ("rc_api.find_rc_accounts", {"accounts": ["alice", "kim"]}),
     ("condenser_api.get_discussions_by_author_before_date", ["olivia", "", "2037-01-01T00:00:00", 10]),
 ]
-# What a source behind an indexer doesn't show, and what plugins don't read yet.
-UNSHOWN = ("id", "last_post_edit", "stats", "author_payout_value", "post_id", "allowed_vote_assets")
+# Numbers of the source's rows, ranks among everybody, and what a source behind an indexer doesn't show.
+UNSHOWN = {"id", "post_id", "rank", "last_post_edit", "allowed_vote_assets"}
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
@@ -97,19 +111,24 @@ async def test_what_is_named_equals_the_sources(method: str, params: Any, flavou
     async with forked(flavour) as fork:
         found = await fork.call(method, params)
         assert found
-        assert differences(found, source_chain().call(method, params)) == []
+        wanted = source_chain().call(method, params)
+        hidden = UNSHOWN
+        if flavour == "hive":
+            # The fork has the names of members that steemd has.
+            found, wanted = (HiveSpelling.reply(method, result, fork.node) for result in (found, wanted))
+            hidden = UNSHOWN | HiveSpelling.MISSING
+        assert differences(found, wanted, hidden) == []
 
 
-def differences(found: Any, wanted: Any) -> list[str]:
-    """Return the paths at which two results differ, without what isn't shown."""
+def differences(found: Any, wanted: Any, hidden: set[str]) -> list[str]:
+    """Return the paths at which two results differ, without the members `hidden`."""
     if isinstance(found, dict) and isinstance(wanted, dict):
-        hidden = (*UNSHOWN, "reputation") if "voter" in wanted else UNSHOWN  # only the names of voters are here
         names = sorted(name for name in found.keys() | wanted.keys() if name not in hidden)
-        return [f"{name}.{path}" for name in names for path in differences(found.get(name), wanted.get(name))]
+        return [f"{name}.{path}" for name in names for path in differences(found.get(name), wanted.get(name), hidden)]
     if isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
         if all(isinstance(one, dict) and "voter" in one for one in (*found, *wanted)):  # ordered by the accounts' ids
             found, wanted = (sorted(votes, key=lambda vote: str(vote["voter"])) for votes in (found, wanted))
-        return [f"[{at}]{path}" for at in range(len(found)) for path in differences(found[at], wanted[at])]
+        return [f"[{at}]{path}" for at in range(len(found)) for path in differences(found[at], wanted[at], hidden)]
     return [] if found == wanted else [f"{found!r} instead of {wanted!r}"]
 
 
@@ -179,6 +198,37 @@ async def test_a_new_account_cant_have_the_name_of_one_at_the_source() -> None:
             assert ("id" in accepted) == is_new, accepted
 
 
+async def test_history_of_hive(tmp_path: Path) -> None:
+    chain = town()
+    chain.broadcast(["transfer", {"from": "alice", "to": "bob", "amount": "1.000 COIN", "memo": ""}])
+    chain.mine()
+    assert chain.chain.head is not None
+    number, trx = chain.chain.head.number, chain.chain.head.transactions[0].id.hex()
+    async with forked("hive", of=chain, file=tmp_path / "fork") as fork:
+        for method, params in (
+            ("condenser_api.get_block", [number]),
+            ("block_api.get_block", {"block_num": number}),
+            ("condenser_api.get_ops_in_block", [number, False]),
+            ("account_history_api.get_transaction", {"id": trx}),
+            ("condenser_api.get_account_history", ["alice", -1, 100]),
+        ):
+            assert await fork.call(method, params) == HiveSpelling.reply(method, chain.call(method, params), fork.node)
+
+
+async def test_operations_of_hive_are_mirrored(tmp_path: Path) -> None:
+    chain = town()
+    async with forked("hive", keys="derived", of=chain, file=tmp_path / "fork") as fork:
+        [before] = await fork.call("condenser_api.get_accounts", [["bob"]])
+        await fork.names("alice")
+        chain.broadcast(["transfer", {"from": "alice", "to": "bob", "amount": "1.000 COIN", "memo": ""}])
+        chain.mine()
+        await fork.mirror.follow()
+        fork.devchain.make_block()
+        assert fork.mirror._fork.mirrored[APPLIED] == 1
+        [after] = await fork.call("condenser_api.get_accounts", [["bob"]])
+        assert float(after["balance"].split()[0]) == float(before["balance"].split()[0]) + 1
+
+
 async def test_payouts_of_fetched_posts_are_made() -> None:
     async with forked(keys="derived") as fork:
         await fork.call("condenser_api.get_content", POST)
@@ -189,13 +239,21 @@ async def test_payouts_of_fetched_posts_are_made() -> None:
         validate_invariants(fork.state)
 
 
-async def test_a_batch_of_posts_is_divided_by_its_comments() -> None:
-    comments = [{"author": "kim", "permlink": f"re-{i}"} for i in range(8)]
-    contents = [{"comment": ("kim", f"re-{i}"), "body": "x" * (1 << 20)} for i in range(8)]
-    parts = divided({"comments": comments, "comment_contents": contents, "comment_votes": [{"comment": ("kim", "re-7"), "voter": "bob"}]})
-    assert [row for part in parts for row in part["comments"]] == comments
-    assert all(len(pack_batch(part)) <= BATCH_SIZE_MAX for part in parts)
-    assert parts[-1]["comment_votes"]
+def test_a_long_discussion_loses_its_newest_replies() -> None:
+    noise = Random(1)
+    keys = [("kim", f"re-{i}") for i in range(12)]
+    comments = [{"author": author, "permlink": permlink, "parent_author": "", "parent_permlink": "life"} for author, permlink in keys]
+    comments[11] |= {"parent_author": "kim", "parent_permlink": "re-10"}
+    contents = [{"comment": key, "body": noise.randbytes(500_000).hex()} for key in keys]
+    votes = [{"comment": key, "voter": "bob"} for key in keys]
+    given: Batch = {"comments": comments, "comment_contents": contents, "comment_votes": votes, "follow/blogs": []}
+    found = bounded(given, [keys[11]])
+    kept = [(row["author"], row["permlink"]) for row in found["comments"]]
+    assert kept == [*keys[:5], *keys[10:]]
+    assert [row["comment"] for row in found["comment_contents"]] == [row["comment"] for row in found["comment_votes"]] == kept
+    assert "follow/blogs" in found
+    with pytest.raises(NodeError):
+        bounded(given, keys)
 
 
 @pytest.mark.parametrize("name", FAULTS)
