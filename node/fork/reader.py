@@ -17,7 +17,7 @@ from state.protocol.spec import ChainSpec
 
 ACCOUNTS_AT_ONCE, POSTS_AT_ONCE = 20, 10
 NEWEST_POSTS = 20  # posts that are read of an account whose posts a call lists
-FETCH_SIZE_MAX = 10 << 20  # bytes of all batches of one fetch, which become edits of one block
+FETCH_SIZE_MAX = 8 << 20  # bytes of all batches of one fetch, which become edits of one block
 OF_COMMENTS = ("comment_contents", "comment_votes")
 
 _log = Log("fork")

@@ -26,7 +26,7 @@ from state.chain.chain import Chain
 from state.chain.state_edits import ImportRows
 from state.portable import BATCH_SIZE_MAX, Batch, account_level
 from state.protocol.authority import Authority, key_authority
-from state.protocol.constants import COIN_MAX_BLOCK_SIZE
+from state.protocol.constants import COIN_SOFT_MAX_BLOCK_SIZE
 from state.protocol.keys.keys import public_key, secret_from_seed, wif_from_secret
 from tests.fork.forked import ForkedNode
 from tests.fork.town import town
@@ -316,8 +316,8 @@ async def test_a_post_of_the_fork_file_that_was_deleted_isnt_fetched() -> None:
 
 
 def test_replicas_accept_the_line_of_a_block_with_the_largest_fetch() -> None:
-    block = b"\0" * COIN_MAX_BLOCK_SIZE
-    edits = tuple(ImportRows(b"\0" * part) for part in (BATCH_SIZE_MAX, BATCH_SIZE_MAX, FETCH_SIZE_MAX - 2 * BATCH_SIZE_MAX))
+    block = b"\0" * COIN_SOFT_MAX_BLOCK_SIZE
+    edits = tuple(ImportRows(b"\0" * BATCH_SIZE_MAX) for _ in range(FETCH_SIZE_MAX // BATCH_SIZE_MAX))
     line = encode_line(NewBlock(1, b"\0" * 20, block, edits))
     assert len(line) <= LINE_SIZE_MAX
     assert decode_line(line) == NewBlock(1, b"\0" * 20, block, edits)
