@@ -159,6 +159,7 @@ def fork_members(parts: Parts) -> dict[str, Any]:
         "fetched_rows": fork.row_count,
         "fetched_bytes": fork.byte_count,
         "last_fetch": last and {"time": time_text(last.time), "what": last.what, "error": last.error},
+        "mirrored": fork.mirrored,
     }
     return {"fork": shown}
 

@@ -131,6 +131,7 @@ async def test_a_fork_says_where_it_comes_from() -> None:
     assert "fork" not in shown(node)[1]
     node.fork = Fork(source="https://api.example", chain_id="ab" * 32, number=50_000_000, block_id="cd" * 20, time=1_700_000_001)
     assert shown(node)[1]["fork"]["last_fetch"] is None
+    node.fork.mirrored["applied"] = 2
     node.fork.record(Fetch(time=1_700_000_100, what="account alice", rows=12, size=4096, milliseconds=80))
     assert shown(node)[1]["fork"] == {
         "source": "https://api.example",
@@ -144,4 +145,5 @@ async def test_a_fork_says_where_it_comes_from() -> None:
         "fetched_rows": 12,
         "fetched_bytes": 4096,
         "last_fetch": {"time": "2023-11-14T22:15:00", "what": "account alice", "error": ""},
+        "mirrored": {"applied": 2},
     }
