@@ -332,7 +332,9 @@ def is_here(state: State, key: Key) -> bool:
 
 
 def is_deleted(state: State, key: Key) -> bool:
-    """Whether a post was deleted on this chain."""
+    """Whether a post was deleted on this chain, or a proposal removed, here or at the source: a fork begins with all proposals."""
+    if isinstance(key, ProposalKey):
+        return key.id < state.proposals.next_id
     if not isinstance(key, PostKey) or ACCOUNT_HISTORY.name not in state.plugins:
         return False
     operations = (record.operation for _, record in history(state, key.author, -1, UINT32_MAX))

@@ -18,6 +18,7 @@ from state.protocol.spec import ChainSpec
 ACCOUNTS_AT_ONCE, POSTS_AT_ONCE = 20, 10
 NEWEST_POSTS = 20  # posts that are read of an account whose posts a call lists
 FETCH_SIZE_MAX = 8 << 20  # bytes of all batches of one fetch, which become edits of one block
+POSTS_SIZE_MAX = 3 << 20  # bytes of posts that are read at once. The newest posts of an account and the account fit into a fetch
 OF_COMMENTS = ("comment_contents", "comment_votes")
 
 _log = Log("fork")
@@ -96,18 +97,18 @@ def is_in(key: Key, batches: Iterable[Batch]) -> bool:
     return isinstance(key, PostsKey)
 
 
-def fits(batch: Batch) -> bool:
-    """Whether a batch fits into one edit."""
+def fits(batch: Batch, size_max: int = BATCH_SIZE_MAX) -> bool:
+    """Whether a batch fits into one edit, with at most `size_max` bytes."""
     try:
-        pack_batch(batch)
+        return len(pack_batch(batch)) <= size_max
     except ValueError:
         return False
-    return True
 
 
 def bounded(batch: Batch, wanted: Iterable[tuple[str, str]]) -> Batch:
-    """Return a batch of posts without so many of its newest replies that it fits into one edit. The posts `wanted` and those above them
-    stay. Raises NodeError if they don't fit.
+    """Return a batch of posts without so many of its newest replies that it has at most POSTS_SIZE_MAX bytes.
+
+    The posts `wanted` and those above them stay. Raises NodeError if they don't fit.
     """
     comments = batch.get("comments", [])
     parents = {(row["author"], row["permlink"]): (row["parent_author"], row["parent_permlink"]) for row in comments}
@@ -119,10 +120,10 @@ def bounded(batch: Batch, wanted: Iterable[tuple[str, str]]) -> Batch:
             above.append(parents[key])
     rest = [key for key in parents if key not in needed]
     count = len(rest)
-    while not fits(batch):
+    while not fits(batch, POSTS_SIZE_MAX):
         if not count:
             names = ", ".join(f"@{author}/{permlink}" for author, permlink in wanted)
-            raise NodeError(f"{names} have more than {BATCH_SIZE_MAX >> 20} MiB of rows")
+            raise NodeError(f"{names} have more than {POSTS_SIZE_MAX >> 20} MiB of rows")
         count //= 2
         kept = needed.union(rest[:count])
         batch = batch | {"comments": [row for row in comments if (row["author"], row["permlink"]) in kept]}

@@ -249,7 +249,7 @@ def test_a_long_discussion_loses_its_newest_replies() -> None:
     given: Batch = {"comments": comments, "comment_contents": contents, "comment_votes": votes, "follow/blogs": []}
     found = bounded(given, [keys[11]])
     kept = [(row["author"], row["permlink"]) for row in found["comments"]]
-    assert kept == [*keys[:5], *keys[10:]]
+    assert kept == [*keys[:2], *keys[10:]]
     assert [row["comment"] for row in found["comment_contents"]] == [row["comment"] for row in found["comment_votes"]] == kept
     assert "follow/blogs" in found
     with pytest.raises(NodeError):
@@ -267,3 +267,14 @@ async def test_a_faulty_source_breaks_nothing(name: str, autojump_clock: trio.ab
         fork.devchain.make_block()
         validate_invariants(fork.state)
         assert all("log of the node" not in fetch.error for fetch in fork.fetches)
+
+
+async def test_a_removed_proposal_isnt_fetched() -> None:
+    async with forked(keys="derived") as fork:
+        [proposal] = await fork.call("condenser_api.find_proposals", [[0]])
+        remove = {"proposal_owner": proposal["creator"], "proposal_ids": [0], "extensions": []}
+        assert "id" in await fork.call("dev_api.broadcast_operations", {"operations": [["remove_proposal", remove]]})
+        fork.devchain.make_block()
+        fetches = len(fork.fetches)
+        assert await fork.call("condenser_api.find_proposals", [[0]]) == []
+        assert len(fork.fetches) == fetches
