@@ -14,6 +14,7 @@ import trio
 from msgspec import Struct
 
 from node.fork.demand import is_here
+from node.fork.history import is_id
 from node.fork.source import Source
 from node.runtime.errors import NodeError
 from node.storage.disk import Disk, read_whole, written_whole
@@ -22,6 +23,7 @@ from rpc.declare.demand import Key, NewKey, SignerKey
 from rpc.declare.errors import PushFailed
 from rpc.declare.named_keys import named_by_transaction
 from rpc.fork import Fork
+from rpc.json.encoding import encoded
 from rpc.log import Log
 from rpc.processor import Processor
 from state.chain.chain import Chain
@@ -147,7 +149,8 @@ class Mirror:
             if not isinstance(block, dict) or not isinstance(transactions, list):
                 raise self._source.wrong(method, "transactions", "expected a list")
             read = [_Transaction(self._operations(trx, is_legacy), digest(trx)) for trx in transactions[:TRANSACTIONS_MAX]]
-            found.append(_Block(str(block.get("previous")), str(block.get("block_id", "")), read))
+            previous, block_id = (str(shown) if is_id(shown := block.get(name)) else "" for name in ("previous", "block_id"))
+            found.append(_Block(previous, block_id, read))
         return found
 
     def _operations(self, trx: Any, is_legacy: bool) -> tuple[Operation, ...] | int:
@@ -212,7 +215,7 @@ class Mirror:
 
 def digest(value: Any) -> bytes:
     """Return a digest of a JSON value."""
-    return sha256(msgspec.json.encode(value)).digest()
+    return sha256(encoded(value)).digest()
 
 
 def needed(operations: Sequence[Operation]) -> list[Key]:
