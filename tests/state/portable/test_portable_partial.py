@@ -174,6 +174,14 @@ def next_block(chain: Chain) -> SignedBlock:
     return chain.generate_block(slot_time(chain.state, 1), scheduled_witness(chain.state, 1), SECRET, Skip.WITNESS_SIGNATURE)
 
 
+def test_rows_of_an_unknown_column_are_refused(source: Chain) -> None:
+    chain, _ = grown(source)
+    before = state_digest(chain.state)
+    with pytest.raises(Refused, match="the rows can't be imported"):
+        chain.edit(ImportRows(packed=pack_batch({"accounts": [{"name": "zoe", "wealth": 1}]})))
+    assert state_digest(chain.state) == before
+
+
 def test_an_import_is_undone_and_made_again_with_its_block(source: Chain) -> None:
     chain, names = grown(source)
     batch = export_rows(source.state)

@@ -1,6 +1,7 @@
 // The communities: ranked, the newest, or those with most subscribers, and found by the words of their titles.
 import { decimalText, numberText } from "../format.js";
 import { html } from "../html.js";
+import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Chips, Page, Table } from "../parts/layout.js";
 import { Title } from "../parts/text.js";
 import { Time } from "../parts/values.js";
@@ -22,7 +23,8 @@ export default function Communities({ query }) {
     setQuery({ words: new FormData(event.target).get("words").trim(), last: "" });
   };
   return html`
-    <${Page} title="Communities" isOverAll>
+    <${Page} title="Communities">
+      <${OnlyHere} />
       <${Card} title="Communities" aside=${SORTS.find(([name]) => name === sort)[1]}>
         <form class="filters" onSubmit=${find}>
           <${Chips} label="Order" options=${SORTS} chosen=${sort} onChoose=${(value) => setQuery({ sort: value === "rank" ? "" : value, last: "" })} />

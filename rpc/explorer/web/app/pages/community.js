@@ -2,6 +2,7 @@
 import { useChain } from "../chain.js";
 import { decimalText, numberText } from "../format.js";
 import { html, useState } from "../html.js";
+import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
 import { Parts, PostTable, startOf } from "../parts/posts.js";
 import { Exact, Text, Title, plainTitle } from "../parts/text.js";
@@ -22,7 +23,8 @@ export default function Community({ name, query }) {
   const title = found.result ? plainTitle(found.result.title || name) : plainTitle(name);
   const heading = found.result?.title ? html`<${Title} of=${found.result.title} />` : html`<${Exact} of=${name} />`;
   return html`
-    <${Page} title=${title} heading=${heading} aside=${found.result?.is_nsfw && html`<span class="badge warn">nsfw</span>`} isOverAll>
+    <${Page} title=${title} heading=${heading} aside=${found.result?.is_nsfw && html`<span class="badge warn">nsfw</span>`}>
+      <${OnlyHere} />
       <${Answer} of=${found}>${(community) => html`<${Shown} community=${community} query=${query} head=${head} />`}</${Answer}>
     </${Page}>
   `;

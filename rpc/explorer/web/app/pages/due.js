@@ -2,6 +2,7 @@
 import { chain, milliseconds, now, refresh, useChain } from "../chain.js";
 import { durationText, timeText } from "../format.js";
 import { html, useState, useStyle } from "../html.js";
+import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Chips, Page, Problem } from "../parts/layout.js";
 import { Ticking, Time } from "../parts/values.js";
 import { Link, path, setQuery } from "../router.js";
@@ -60,7 +61,8 @@ export default function Due({ query }) {
     }
   };
   return html`
-    <${Page} title="Due" heading="What is due" isOverAll>
+    <${Page} title="Due" heading="What is due">
+      <${OnlyHere} />
       <div class="filters">
         <${Chips} label="Kind" chosen=${kind} onChoose=${(value) => setQuery({ kind: value })}
           options=${[["", "all"], ...Object.entries(KINDS).map(([name, [words]]) => [name, words])]} />

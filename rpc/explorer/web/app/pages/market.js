@@ -4,6 +4,7 @@ import { milliseconds, now, useChain } from "../chain.js";
 import { amountText, approximate, durationText, numberText, percentText, timeText } from "../format.js";
 import { html } from "../html.js";
 import { Chart, roughText } from "../parts/chart.js";
+import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
 import { Money, Time } from "../parts/values.js";
 import { setQuery } from "../router.js";
@@ -24,7 +25,8 @@ export default function Market({ query }) {
   const isOff = /Could not find API|not enabled/.test(ticker.error?.message ?? "");
   const book = useAnswer(() => loadBook(coin, debt), `${head}`, "book");
   return html`
-    <${Page} title="Market" heading=${`Market of ${coin.symbol} and ${debt.symbol}`} isOverAll>
+    <${Page} title="Market" heading=${`Market of ${coin.symbol} and ${debt.symbol}`}>
+      <${OnlyHere} />
       ${isOff
         ? html`<p class="note">This node keeps no history of the market: no trades and no prices. Start it with${" "}
           <code>--enable market_history</code>.</p>`

@@ -1,6 +1,7 @@
 // Lists of posts: all, or those with a tag, in several orders, part by part.
 import { useChain } from "../chain.js";
 import { html } from "../html.js";
+import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Page, Tabs } from "../parts/layout.js";
 import { Parts, PostTable, startOf } from "../parts/posts.js";
 import { Exact, plainTitle } from "../parts/text.js";
@@ -34,7 +35,8 @@ export default function Posts({ order, tag = "", query }) {
   );
   const title = tag ? `${words} posts in ${plainTitle(tag)}` : `${words} posts`;
   return html`
-    <${Page} title=${title} heading=${tag ? html`Posts in <${Exact} of=${tag} />` : "Posts"} isOverAll>
+    <${Page} title=${title} heading=${tag ? html`Posts in <${Exact} of=${tag} />` : "Posts"}>
+      <${OnlyHere} />
       <${Tabs} label="Orders" chosen=${name} tabs=${ORDERS.filter(([, , one]) => one || !tag).map(([one, text]) => [one, text, path.posts(one, tag)])} />
       <${TagForm} order=${name} tag=${tag} key=${tag} />
       <${Card} title=${words} aside=${about}>

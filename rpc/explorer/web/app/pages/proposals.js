@@ -4,6 +4,7 @@ import { chain, milliseconds, now, useChain } from "../chain.js";
 import { amount, amountText, approximate, decimalText, durationText, numberText, timeText } from "../format.js";
 import { html } from "../html.js";
 import { roughText } from "../parts/chart.js";
+import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
 import { Bar, Money, Time } from "../parts/values.js";
 import { Link, path, setQuery } from "../router.js";
@@ -26,7 +27,8 @@ export default function Proposals({ id, query }) {
   const answer = useAnswer(load, String(head), "proposals");
   if (id) return html`<${One} id=${id} answer=${answer} after=${query.get("after") ?? ""} />`;
   return html`
-    <${Page} title="Proposals" isOverAll>
+    <${Page} title="Proposals">
+      <${OnlyHere} />
       <${Answer} of=${answer}>${(found) => html`
         <${Treasury} ...${found} />
         <${Listed} ...${found} status=${query.get("status") ?? ""} />`}</${Answer}>

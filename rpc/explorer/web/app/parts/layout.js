@@ -1,11 +1,9 @@
 // What pages are put together from: a page with its title, cards, tabs, facts, notes, and what stands there while a call is on its way.
 import { html, useEffect, useRef } from "../html.js";
 import { Link } from "../router.js";
-import { OnlyHere } from "./fork.js";
 
 // A page. Its title is the window's too, and gets the focus when another page is shown, so that a screen reader begins there.
-// `isOverAll`: whether it lists everybody's things, of which a fork has a part.
-export function Page({ title, heading = title, aside, isOverAll = false, children }) {
+export function Page({ title, heading = title, aside, children }) {
   const top = useRef(null);
   useEffect(() => {
     document.title = `${title} · coind`;
@@ -19,7 +17,6 @@ export function Page({ title, heading = title, aside, isOverAll = false, childre
       <h1 tabindex="-1" ref=${top}>${heading}</h1>
       ${aside && html`<div>${aside}</div>`}
     </div>
-    ${isOverAll && html`<${OnlyHere} />`}
     ${children}
   `;
 }
