@@ -120,11 +120,11 @@ class ChainReader:
         return Head(row["head_block_number"], row["head_block_id"].hex())
 
     async def blocks(self, first: int, last: int) -> list[SignedBlock]:
-        """Return the blocks with these numbers. The list ends before a block that the source doesn't have."""
+        """Return the blocks with these numbers. The list ends before a block that the source doesn't have or refuses to give."""
         found: list[SignedBlock] = []
         for begin in range(first, last + 1, BLOCKS_OF_BATCH):
             numbers = range(begin, min(last + 1, begin + BLOCKS_OF_BATCH))
-            results = await self.source.batch([("block_api.get_block", {"block_num": number}) for number in numbers])
+            results = await self.source.attempt([("block_api.get_block", {"block_num": number}) for number in numbers])
             for number, result in zip(numbers, results, strict=True):
                 value = result.get("block") if type(result) is dict else None
                 if not value:
@@ -147,9 +147,13 @@ class ChainReader:
         """
         rows: dict[bytes, int] = {}
         ids: dict[int, bytes] = {}
+        size = BLOCKS_OF_BATCH
         while number > 0:
-            first = max(1, number - BLOCKS_OF_BATCH + 1)
+            first = max(1, number - size + 1)
             blocks = await self.blocks(first, number)
+            if len(blocks) <= number - first and size > 1:
+                size = 1  # the source's chain begins here
+                continue
             for block in reversed(blocks):
                 ids.setdefault(block.number % SLOTS, block.id)
                 rows |= {trx.id: trx.expiration for trx in block.transactions if trx.expiration >= time}
