@@ -17,7 +17,7 @@ import h11
 from node.client.errors import NoNode, TooLarge, Unreachable
 from node.client.jsonrpc import encode_call, result_of
 from node.client.lines import LineSplitter
-from node.client.urls import PORTS, parts_of
+from node.client.urls import PORTS, parts_of, shown_url
 from node.runtime.errors import NodeError
 
 __tracebackhide__ = True  # reports of pytest end at the line of the test
@@ -46,7 +46,7 @@ class Protocol:
     """
 
     def __init__(self, url: str) -> None:
-        self.url, self.status, self.retry_after = url, 0, ""
+        self.url, self.status, self.retry_after = shown_url(url), 0, ""
         parts = parts_of(url)
         assert parts.hostname is not None
         self.is_encrypted = parts.scheme == "https"

@@ -25,8 +25,9 @@ class Connection:
     """
 
     def __init__(self, url: str, scheduler: ReplyScheduler) -> None:
-        self._url, self._scheduler = url, scheduler
+        self._scheduler = scheduler
         self._protocol = Protocol(url)
+        self.url = self._protocol.url
         self._stream: trio.abc.Stream | None = None
         self._last_id = 0
 
@@ -42,9 +43,9 @@ class Connection:
                 else:
                     self._stream = await trio.open_tcp_stream(host, port)
         except trio.TooSlowError:
-            raise Unreachable(f"no node answers at {self._url} within {CONNECT_SECONDS_MAX} s") from None
+            raise Unreachable(f"no node answers at {self.url} within {CONNECT_SECONDS_MAX} s") from None
         except OSError as error:
-            raise nobody_answers(self._url, error) from None
+            raise nobody_answers(self.url, error) from None
 
     async def close(self) -> None:
         """Close the connection."""

@@ -22,6 +22,12 @@ def node_url(text: str) -> str:
     return text if "://" in text else f"http://{text}"
 
 
+def shown_url(url: str) -> str:
+    """Return a URL without user name, password and query, which can be secrets. For messages and files."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
 def is_url(text: str) -> bool:
     """Whether a text is the URL of a node rather than the path of a file. HOST:PORT is a URL unless there is such a file."""
     return "://" in text or (re.fullmatch(r"[\w.-]+:\d+", text) is not None and not Path(text).exists())

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal, TypeVar
-from urllib.parse import urlsplit
 
 import trio
 from msgspec import Struct
@@ -86,7 +85,7 @@ async def make_fork(source: Source, request: ForkRequest, report: Report, spec: 
     report("building the chain")
     chain = build_fork(forked, world, fetched.batches)
     origin = ForkOrigin(
-        source=without_secrets(source.url),
+        source=source.url,
         chain_id=world.spec.chain_id.hex(),
         number=world.number,
         block_id=world.header.id.hex(),
@@ -141,12 +140,6 @@ def request_again(fork: ForkFile) -> ForkRequest:
 def post_names(posts: Iterable[PostKey]) -> tuple[str, ...]:
     """Return posts as text, for example @alice/first."""
     return tuple(f"@{author}/{permlink}" for author, permlink in posts)
-
-
-def without_secrets(url: str) -> str:
-    """Return a URL without user name, password and query, which can be secrets."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 async def fetch(source: Source, request: ForkRequest, report: Report, of_posts: Batch | None = None) -> Fetched:

@@ -8,6 +8,7 @@ import trio
 from msgspec import Struct
 
 from node.client.errors import RefusedCall
+from node.client.http import SHOWN_CHARACTERS_MAX
 from node.fork.rows import Parts, Reader
 from node.fork.source import Call, Source, is_missing
 from node.runtime.errors import NodeError
@@ -78,7 +79,7 @@ class PluginCalls:
         replies = asked.replies
         for (method, _), reply in zip(calls, replies, strict=True):
             if isinstance(reply, RefusedCall):
-                why = "the source doesn't serve it" if is_missing(reply) else reply.message
+                why = "the source doesn't serve it" if is_missing(reply) else reply.message[:SHOWN_CHARACTERS_MAX]
                 self.reader.notes.add(f"{method} was refused: {why}")
         return [None if isinstance(reply, RefusedCall) else reply for reply in replies]
 

@@ -13,14 +13,16 @@ import trio
 from node.client.errors import NoNode, RefusedCall, TooLarge, Unreachable
 from node.client.http import SHOWN_CHARACTERS_MAX
 from node.client.jsonrpc import encode_call, result_of
-from node.client.urls import node_url
+from node.client.urls import node_url, shown_url
 from node.fork.transport import HttpReply, HttpTransport, Transport
 from node.runtime.errors import NodeError, on_one_line
-from rpc.json.reader import read_reply
+from rpc.json.reader import read_reply, values_size
 from rpc.jsonrpc.scheduler import ReplyScheduler
 from state.protocol.errors import ChainError
 
 REPLY_BYTES_MAX = 32 << 20
+VALUES_SIZE_MAX = 128 << 20  # estimated bytes of the decoded values of a reply
+MESSAGE_LENGTH_MAX = 1_000  # characters of a refusal
 REPLY_SECONDS_MAX = 30
 # A call is repeated for this time, with growing pauses, while the source gives no usable reply.
 PATIENCE_SECONDS = 60
@@ -94,9 +96,11 @@ class Source:
         scheduler: ReplyScheduler | None = None,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        self.url = node_url(url)
-        self.request_count = 0
-        self._transport = transport or HttpTransport(self.url, scheduler or ReplyScheduler())
+        address = node_url(url)
+        self.url = shown_url(address)
+        """The address of the node without secrets."""
+        self.request_count = self.byte_count = 0  # of requests, and of the bodies of their replies
+        self._transport = transport or HttpTransport(address, scheduler or ReplyScheduler())
         self._scheduler = scheduler or ReplyScheduler()
         self._interval = 1 / requests_per_second if requests_per_second else 0.0
         self._patience_seconds = patience_seconds
@@ -253,8 +257,13 @@ class Source:
             raise
         except NoNode as error:
             raise self.wrong(method, "", str(error)) from None
+        self.byte_count += len(reply.body)
         if reply.status == TOO_MANY_REQUESTS:
             raise _Unusable("too many requests", pause_of(reply))
+        if values_size(reply.body) > VALUES_SIZE_MAX:
+            if len(calls) > 1:
+                raise _BatchRefused
+            raise self.wrong(method, "", "it holds too many values")
         try:
             answer = await self._scheduler.run(lambda: read_reply(reply.body))
         except ChainError as error:
@@ -287,7 +296,7 @@ class Source:
         try:
             return result_of(method, answer)
         except RefusedCall as error:
-            return error
+            return RefusedCall(method, error.error | {"message": error.message[:MESSAGE_LENGTH_MAX]})
         except ValueError as error:
             raise self.wrong(method, "", str(error)) from None
 

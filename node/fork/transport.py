@@ -49,7 +49,7 @@ class HttpTransport:
                 reply = HttpReply(body=await connection.post(body, size_max), status=connection.status, retry_after=connection.retry_after)
                 is_usable = True
             except (OSError, trio.BrokenResourceError) as error:
-                raise Unreachable(f"the connection to {self._url} has ended ({reason(error)})") from None
+                raise Unreachable(f"the connection to {connection.url} has ended ({reason(error)})") from None
             finally:
                 if is_usable:
                     self._idle.append((connection, trio.current_time()))

@@ -22,7 +22,7 @@ from state.protocol.errors import ChainError
 from state.tables import State
 from tests.conformance.play import Player
 from tests.conftest import CASES
-from tests.fork.sources import SourceNode
+from tests.fork.sources import Fault, SourceNode
 
 # Tables with rows or ids that no method shows.
 UNSEEN = ("transactions", "block_summaries", "account_metadata", "account_authorities", "comment_contents", "liquidity_rewards")
@@ -30,9 +30,11 @@ MOST_CALLS = 200  # between two blocks
 URL = "http://source"
 
 
-def copied(player: Player, folder: Path, report: Callable[[str], None] = lambda text: None, on_call: Any = None) -> Copied:
+def copied(
+    player: Player, folder: Path, report: Callable[[str], None] = lambda text: None, on_call: Any = None, *faults: Fault | str
+) -> Copied:
     """Copy the chain of a recorded case. `on_call` is called with each method before the source answers, and can make blocks."""
-    node = SourceNode(player.chain, "coind")
+    node = SourceNode(player.chain, "coind", *faults)
     if on_call is not None:
         node.on_call = on_call
 

@@ -29,7 +29,9 @@ from state.tables import State
 from state.tables.witnesses import ELECTED, MINER, TIMESHARE
 
 ATTEMPTS_MAX = 3
-RESUMED_BLOCKS_MAX = 10_000  # blocks that an interrupted copy may be behind
+BEHIND_MAX = 10_000  # blocks that an interrupted copy, or what was read, may be behind
+ROUNDS_MAX = 500  # of reading again what new blocks have changed
+COPY_BYTES_MAX = 8 << 30  # of replies. A larger chain doesn't fit into memory
 STANDING_SECONDS = 60  # a source whose head is older makes no blocks
 UNDISTURBED_TRIES_MAX = 10
 DISTURBED = "notices, trades and totals of tags can include what was pending at the source when they were read"
@@ -61,14 +63,16 @@ async def copy_all(
     `spec` is the source's chain spec; by default it is found out. `now` is the time by the clock of this machine.
     """
     spec = await read_spec(source) if spec is None else spec
+    why = ""
     for _attempt in range(ATTEMPTS_MAX):
         copying = Copying(source, spec, PageFolder(folder), tuple(plugins), report, now)
         try:
             return await copying.run()
         except Anew as error:
-            report(f"{error}. Reading begins anew")
+            why = str(error)
+            report(f"{why}. Reading begins anew")
             copying.pages.remove()
-    raise NodeError(f"{source.url} can't be copied: its rows didn't fit each other in {ATTEMPTS_MAX} attempts")
+    raise NodeError(f"{source.url} can't be copied: its rows didn't fit each other in {ATTEMPTS_MAX} attempts ({why})")
 
 
 class Copying:
@@ -186,7 +190,7 @@ class Copying:
         chain_id = self._spec.chain_id.hex()
         if about is not None and (about.url, about.chain_id) == (self._source.url, chain_id):
             start = Head(about.number, about.block_id)
-            if head.number - RESUMED_BLOCKS_MAX <= start.number <= head.number and await self._is_on_branch(start):
+            if head.number - BEHIND_MAX <= start.number <= head.number and await self._is_on_branch(start):
                 self._report("going on with an interrupted copy")
                 return start
         self.pages.begin(About(self._source.url, chain_id, head.number, head.block_id))
@@ -207,6 +211,8 @@ class Copying:
         if is_done:
             return
         async for records, following, is_last in self._lists.pages(listing, start):
+            if self._source.byte_count > COPY_BYTES_MAX:
+                raise NodeError(f"{self._source.url} can't be copied: it has more than {COPY_BYTES_MAX >> 30} GiB of rows")
             batch = self._lists.rows(listing, records)
             if listing in (ACCOUNTS, COMMENTS):
                 batch |= await self._plugin_rows.read(batch) if self._plugins else {}
@@ -223,11 +229,11 @@ class Copying:
         were read again.
         """
         at, doubted = start, set[Unit]()
-        while True:
+        for _ in range(ROUNDS_MAX):
             head = await self._chain.read_head()
             units: set[Unit] = {WORLD}
             if head != at:
-                if head.number <= at.number or not await self._is_on_branch(at):
+                if not at.number < head.number <= at.number + BEHIND_MAX or not await self._is_on_branch(at):
                     raise Anew(f"the source has switched to another branch than that of block {at.number}")
                 self._report(f"reading again what {head.number - at.number} blocks have changed")
                 named = await self._chain.named_in(at.number + 1, head.number)
@@ -245,6 +251,7 @@ class Copying:
                 return head, doubted
             doubted |= units
             at = head
+        raise Anew("the source makes blocks faster than their changes can be read")
 
     def _add_paid(self, named: Named, time: int) -> None:
         """Add the comments that were paid up to a time after they were read. A payout of nothing has no virtual operation."""

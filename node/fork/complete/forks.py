@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from node.fork.building import build_fork, forked_spec
 from node.fork.complete.copying import Report, copy_all
 from node.fork.complete.pages import PageFolder
-from node.fork.fetch import NOTES_MAX, ForkRequest, without_secrets
+from node.fork.fetch import NOTES_MAX, ForkRequest
 from node.fork.file import ForkOrigin, write_fork
 from node.fork.source import Source
 from node.fork.world import World
@@ -42,7 +42,7 @@ async def write_complete_fork(
         report("replacing keys")
         chain = changed(copy.state, header, request)
     origin = ForkOrigin(
-        source=without_secrets(source.url),
+        source=source.url,
         chain_id=copy.state.spec.chain_id.hex(),
         number=copy.block.number,
         block_id=copy.block.id.hex(),

@@ -25,6 +25,8 @@ from state.protocol.transaction import SignedBlock
 
 POLL_SECONDS = 0.3
 QUIET_SECONDS = 30  # a source without a block for this time makes none
+LOCKSTEP_SECONDS_MAX = 1800
+BLOCKS_AT_ONCE = 1_000
 AGREEING_READS = 2
 DIFFERING_READS_MAX = 4
 CLEAN_BLOCKS = 2
@@ -78,15 +80,18 @@ class Lockstep:
         self._is_standing = is_standing
 
     async def run(self) -> None:
-        """Follow the source until the copy is equal to it at the copy's head. Raises Anew."""
-        latest = trio.current_time()
+        """Follow the source until the copy is equal to it at the copy's head. Raises Anew, and NodeError if that takes too long."""
+        start = latest = trio.current_time()
         self._tokens = {(listing.table, ()) for listing in await self._chain.small() if not listing.unit}
-        while True:
+        while trio.current_time() - start <= LOCKSTEP_SECONDS_MAX:
             if await self._follow(await self._chain.read_head()):
                 latest = trio.current_time()
             if await self._compare() and self._is_equal(trio.current_time() - latest > QUIET_SECONDS) and await self._is_done():
                 return
             await trio.sleep(POLL_SECONDS)
+        raise NodeError(
+            f"the copy isn't equal to its source after {LOCKSTEP_SECONDS_MAX // 60} minutes: {len(self.doubts)} rows are in doubt"
+        )
 
     # -------------------------------------------------------------- blocks
 
@@ -97,7 +102,7 @@ class Lockstep:
             return False
         if head.number <= self._copy.number:
             self._undo_to(head.number - 1)
-        blocks = await self._chain.blocks(self._copy.number + 1, head.number)
+        blocks = await self._chain.blocks(self._copy.number + 1, min(head.number, self._copy.number + BLOCKS_AT_ONCE))
         for block in blocks:
             if block.previous != state.props.head_block_id:
                 # The source has switched to another branch. The earlier blocks of that branch are read next.

@@ -166,11 +166,12 @@ class ChainReader:
         }
 
     async def named_in(self, first: int, last: int) -> "Named":
-        """Return what the blocks with these numbers and their virtual operations name. The blocks must be there."""
-        named = Named()
-        for block in await self.blocks(first, last):
+        """Return what the blocks with these numbers and their virtual operations name, up to a block that the source doesn't have."""
+        named, blocks = Named(), await self.blocks(first, last)
+        for block in blocks:
             named.accounts.add(block.witness)
             self.add_named(named, block.transactions)
+        last = first + len(blocks) - 1
         if await self.source.has(VIRTUAL):
             for begin in range(first, last + 1, BLOCKS_OF_BATCH):
                 numbers = range(begin, min(last + 1, begin + BLOCKS_OF_BATCH))

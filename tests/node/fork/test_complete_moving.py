@@ -1,5 +1,6 @@
 """Complete copies of sources that make blocks while they're read. Dice decide at which calls the source moves."""
 
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from state.portable import shown_digest
 from tests.conformance.play import Player
 from tests.conftest import CASES
 from tests.fork.copies import UNSEEN, Production, copied
+from tests.fork.sources import Fault
 
 
 def ids(player: Player, state: Any) -> dict[str, list[int]]:
@@ -111,3 +113,35 @@ def test_pages_of_another_source_are_replaced(tmp_path: Path) -> None:
     texts: list[str] = []
     copied(at_block("rewards", 31), tmp_path, texts.append)
     assert "going on with an interrupted copy" not in texts
+
+
+def test_a_source_whose_rows_are_others_each_time_can_not_be_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("node.fork.complete.lockstep.LOCKSTEP_SECONDS_MAX", 60)
+    counts = itertools.count()
+
+    def lie(method: str, params: Any, result: Any) -> Any:
+        for account in result["accounts"]:
+            account["curation_rewards"] = next(counts)
+        return result
+
+    player = at_block("rewards", 30)
+    with pytest.raises(NodeError, match="isn't equal to its source"):
+        copied(player, tmp_path, print, Production(player, 1), Fault(result=lie, methods=r".*\.(list|find)_accounts"))
+
+
+def test_a_source_whose_head_is_a_lie_can_not_be_copied(tmp_path: Path) -> None:
+    head = 2**32 - 1
+    heads = itertools.count()
+
+    def lie(method: str, params: Any, result: Any) -> Any:
+        block_id = result["head_block_id"]
+        return result | ({"head_block_number": head, "head_block_id": f"{head:08x}{block_id[8:]}"} if next(heads) > 1 else {})
+
+    with pytest.raises(NodeError, match="can't be copied"):
+        copied(at_block("rewards", 30), tmp_path, print, None, Fault(result=lie, methods=r"database_api\.get_dynamic_global_properties"))
+
+
+def test_a_source_with_endless_rows_can_not_be_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("node.fork.complete.copying.COPY_BYTES_MAX", 10_000)
+    with pytest.raises(NodeError, match="more than"):
+        copied(at_block("rewards", 30), tmp_path)

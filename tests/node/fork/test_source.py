@@ -9,7 +9,16 @@ import trio
 from trio.testing import MockClock
 
 from node.client.errors import RefusedCall, TooLarge, Unreachable
-from node.fork.source import BATCH_CALLS_MAX, PATIENCE_SECONDS, REPLY_SECONDS_MAX, Source, SourceSilent, SourceWrong
+from node.fork.source import (
+    BATCH_CALLS_MAX,
+    MESSAGE_LENGTH_MAX,
+    PATIENCE_SECONDS,
+    REPLY_SECONDS_MAX,
+    VALUES_SIZE_MAX,
+    Source,
+    SourceSilent,
+    SourceWrong,
+)
 from node.fork.transport import HttpReply
 
 URL = "http://there:8090"
@@ -101,6 +110,13 @@ async def test_a_refused_call_is_raised_or_returned(autojump_clock: MockClock) -
     assert isinstance((await there.attempt([("a.b", [])]))[0], RefusedCall)
 
 
+async def test_the_message_of_a_refusal_is_cut(autojump_clock: MockClock) -> None:
+    there, _ = source(refuse("no" * 10_000))
+    with pytest.raises(RefusedCall) as raised:
+        await there.call("a.b")
+    assert len(raised.value.message) == MESSAGE_LENGTH_MAX
+
+
 @pytest.mark.parametrize(
     "failure",
     [
@@ -165,6 +181,14 @@ async def test_a_pause_beyond_our_patience_ends_the_call(autojump_clock: MockClo
     assert len(transport.requests) == 1
 
 
+async def test_messages_have_no_secrets(autojump_clock: MockClock) -> None:
+    there = Source("http://user:secret@127.0.0.1:1/api?key=secret", patience_seconds=1)
+    with pytest.raises(SourceSilent) as raised:
+        await there.call("a.b")
+    assert "http://127.0.0.1:1/api" in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
 async def test_requests_keep_the_rate(autojump_clock: MockClock) -> None:
     there, transport = source(echo, requests_per_second=2)
     async with trio.open_nursery() as nursery:
@@ -193,6 +217,12 @@ async def test_an_unreadable_reply_names_the_method(text: bytes, autojump_clock:
         await there.call("a.b")
     assert raised.value.method == "a.b"
     assert URL in str(raised.value)
+
+
+async def test_a_reply_with_too_many_values_is_not_decoded(autojump_clock: MockClock) -> None:
+    there, _ = source(body(b'{"id": 1, "result": [' + b"{}," * (VALUES_SIZE_MAX // 256) + b"{}]}"))
+    with pytest.raises(SourceWrong, match="too many values"):
+        await there.call("a.b")
 
 
 async def test_brackets_in_texts_are_not_nesting(autojump_clock: MockClock) -> None:
