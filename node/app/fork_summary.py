@@ -15,7 +15,7 @@ def fork_summary(origin: ForkOrigin, file: Path | None, state: State) -> ForkSum
     pairs = [("fork of", origin.source), ("fork block", f"{origin.number:,} of {time_text(origin.time)}")]
     if state.spec.chain_id.hex() == origin.chain_id:
         pairs.append(("danger", "this is the chain id of the source: signatures are valid there too"))
-    pairs.append(("keys", "those of the source" if origin.keys == "kept" else f"of account names: bin/coind keys NAME --fork {file}"))
+    pairs.append(("keys", "those of the source" if origin.keys == "kept" else f"derived from the names: bin/coind keys NAME --fork {file}"))
     return ForkSummary(tuple(pairs), fetched_accounts(origin, state) if state.spec.account_password else [])
 
 

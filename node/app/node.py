@@ -34,7 +34,7 @@ from node.runtime.progress import Progress
 from node.runtime.shutdown import first_error, run_to_end, stopped_by_signals
 from node.snapshots.folder import LoadedSnapshot, folder_of
 from node.snapshots.saver import SnapshotSaver
-from node.storage.datafolder import DataFolder
+from node.storage.datafolder import DataFolder, fork_in
 from node.storage.disk import SystemDisk
 from node.storage.sync_policy import in_thread
 from node.version import VERSION
@@ -256,7 +256,9 @@ async def serve_chain(context: NodeContext, folder: DataFolder | None = None) ->
 def announce_start(context: NodeContext, addresses: list[str]) -> None:
     """Announce that the node serves at these addresses, by the banner, the ready file and the log."""
     settings, chain = context.settings, context.chain
-    fork = None if settings.origin is None else fork_summary(settings.origin, settings.base, chain.state)
+    # The folder keeps the file of a live source, which is temporary.
+    file = None if settings.data is None else fork_in(settings.data, settings.disk)
+    fork = None if settings.origin is None else fork_summary(settings.origin, file or settings.base, chain.state)
     settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "", fork=fork)
     head = chain.state.props.head_block_number
     _log.info("started", version=VERSION, chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from node.cli.parameters import Chain, Config
+from node.client.urls import is_url
 from node.fork.file import read_fork
 from node.runtime.errors import NodeError
 from node.runtime.output import say
@@ -25,7 +26,7 @@ def keys_command(
     /,
     *,
     chain: Chain = DEFAULT_CHAIN,
-    fork: Annotated[Path | None, Parameter(help="A fork file whose accounts have derived keys, instead of a chain spec.")] = None,
+    fork: Annotated[str | None, Parameter(help="A fork file whose accounts have derived keys, instead of a chain spec.")] = None,
     role: Annotated[Literal["owner", "active", "posting", "memo"] | None, Parameter(help="Only the keys of this role.")] = None,
     password: Annotated[
         str | None, Parameter(help="The password for deriving the keys; by default that of the chain's accounts.", show_default=False)
@@ -35,7 +36,9 @@ def keys_command(
     """Print the keys of an account from the chain spec, or derived from its name and a password."""
     if not is_valid_account_name(name):
         raise NodeError(f"{name} is not a valid account name")
-    spec = load_spec(chain) if fork is None else read_fork(fork).spec
+    if fork is not None and is_url(fork):
+        raise NodeError(f"--fork {fork}: expected a fork file. The banner of coind run --fork URL names the file of that chain.")
+    spec = load_spec(chain) if fork is None else read_fork(Path(fork)).spec
     secrets, origin = keys_of(spec, name, password)
     say(f"keys of {name}{origin}, public ones with the prefix of the chain {spec.name} ({spec.key_prefix})")
     for each in ROLES if role is None else (role,):

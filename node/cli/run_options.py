@@ -33,7 +33,7 @@ from node.storage.datafolder import FORK_NAME, fork_in
 from node.storage.sync_policy import sync_policy
 from rpc.http.access import read_networks, read_origins
 from state.chain.skip import TRUSTED, Skip
-from state.protocol.constants import COIN_MAX_WITNESSES, MAIN_CHAIN_ID
+from state.protocol.constants import COIN_BLOCK_INTERVAL, COIN_MAX_WITNESSES, MAIN_CHAIN_ID
 from state.protocol.spec import ChainSpec
 
 DEFAULT_HTTP = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
@@ -246,7 +246,9 @@ def start_of(options: Run) -> Iterator[tuple[ChainSpec, dict[str, Any]]]:
     with_what = "--fork" if options.fork is not None else f"the fork file {held}"
     given = {"--chain": options.chain, "--witnesses": options.witnesses, "--accounts": options.accounts}
     for option in (name for name, value in given.items() if value is not None):
-        raise NodeError(f"{option} and {with_what} contradict each other. Options of coind fork determine the chain of a fork file.")
+        raise NodeError(
+            f"{option} and {with_what} contradict each other. Make a file with options of coind fork, and start it by --fork FILE."
+        )
     if options.main_chain_id:
         raise NodeError(
             f"--main-chain-id and {with_what} contradict each other. A fork has the source's chain id with coind fork --chain-id keep."
@@ -272,6 +274,9 @@ def start_of(options: Run) -> Iterator[tuple[ChainSpec, dict[str, Any]]]:
             "is_mirroring": options.mirror,
             "requests_per_second": options.requests_per_second,
         }
+        # A file gives the same chain at any later time. The other forks go along with their source, or resume like any chain.
+        if held is None and not is_live and not (options.fetch or options.mirror or options.follow is not None):
+            settings["time"] = file.origin.time + COIN_BLOCK_INTERVAL
         yield file.spec, settings
 
 
@@ -299,12 +304,11 @@ def run_chain(options: Run, spec: ChainSpec, fork: dict[str, Any]) -> int:
     settings = options.settings(
         spec.with_accounts_in_blocks(False) if makes_none and not fork else spec,
         options.address(),
-        **fork,
+        **fork | ({} if options.time is None else {"time": start_time(options.time)}),
         plugins=options.plugins(spec),
         is_producing=options.follow is None and (bool(spec.witness_keys) if options.produce is None else options.produce),
         **replica_settings(options),
         blocks=options.mode(),
-        time=None if options.time is None else start_time(options.time),
         leap=options.leap,
         witnesses=options.witnesses,
         accounts=options.accounts,

@@ -219,7 +219,7 @@ class Snapshot:
     def _read_index(self) -> tuple[Index, str]:
         start = self._read(START.size, 0)
         if len(start) != START.size or not start.startswith(MAGIC):
-            raise CorruptSnapshot(f"{self.path}: is not a snapshot")
+            raise CorruptSnapshot(f"{self.path}: is neither a snapshot nor a fork file")
         _, version, zeros = START.unpack(start)
         tail = END.size + DIGEST_SIZE
         begin = END.unpack(self._read(END.size, self.size - tail))[0] if self.size >= START.size + tail else 0

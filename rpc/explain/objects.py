@@ -22,6 +22,10 @@ ADVICE = {
     "authority": "The account exists without an authority, so no one can sign for it.",
     "metadata": "The account was created at genesis without metadata, and the rules don't add any.",
 }
+ON_A_FORK = {
+    "account": "Check the spelling. This chain has only some accounts of its source. Add more: coind fork FILE --add --accounts {}",
+    "post": "Check author and permlink. This chain has only some posts of its source. Add more: coind fork FILE --add --posts @{}",
+}
 OTHERWISE = "Check the names and numbers in the operation."
 
 
@@ -40,4 +44,7 @@ def unknown_object(case: RefusalCase) -> Explanation:
     else:
         why = f"There is no object with {', '.join(error.fields) or 'the key'} {named}{where}."
     rule = f"unknown_{kind.replace(' ', '_')}" if kind else "unknown_object"
-    return case.explained(rule, why, ADVICE.get(kind, OTHERWISE), kind=kind or None, key=key)
+    advice = ADVICE.get(kind, OTHERWISE)
+    if case.state.spec.is_partial and kind in ON_A_FORK and key:
+        advice = ON_A_FORK[kind].format(named)
+    return case.explained(rule, why, advice, kind=kind or None, key=key)

@@ -6,6 +6,8 @@ from typing import Any
 from node.cli.remote import Remote
 from node.cli.show.reply_fields import VESTS_PLACES, amount_text, basis_points, call_if_served, member, percent, time_or_never, units
 from node.runtime.output import write_pairs, write_table
+from node.specs.foreign import known_specs
+from state.protocol.spec import ChainSpec
 
 SLOTS = 128
 COIN_UNIT = 1000
@@ -14,9 +16,9 @@ NULL_KEY_SUFFIX = "1111111111111111111111111111111114T1Anm"
 
 def ask_chain(remote: Remote) -> Any:
     """Return the properties and the head of a chain."""
-    spec = remote.spec
+    spec, fork = remote.spec, ask_fork(remote)
     return {
-        "chain": spec.name,
+        "chain": chain_name(spec, fork),
         "chain_id": spec.chain_id.hex(),
         "key_prefix": spec.key_prefix,
         "symbols": [spec.coin_symbol, spec.debt_symbol, spec.vests_symbol],
@@ -26,8 +28,15 @@ def ask_chain(remote: Remote) -> Any:
         "median_properties": remote.call("condenser_api.get_chain_properties", []),
         "price": remote.call("condenser_api.get_current_median_history_price", []),
         "reward_fund": call_if_served(remote, "condenser_api.get_reward_fund", ["post"]),
-        "fork": ask_fork(remote),
+        "fork": fork,
     }
+
+
+def chain_name(spec: ChainSpec, fork: Any) -> str:
+    """Return the name of a chain. A fork with its own chain id is named after its source, as in the node's banner."""
+    if fork is None or fork["source_chain_id"] == spec.chain_id.hex():
+        return spec.name
+    return f"fork of {next((known.name for known in known_specs() if known.chain_id.hex() == fork['source_chain_id']), spec.name)}"
 
 
 def ask_fork(remote: Remote) -> Any:
@@ -38,8 +47,9 @@ def ask_fork(remote: Remote) -> Any:
 def fork_text(fork: Any) -> str:
     """Describe the origin of a forked chain."""
     parts = [f"{fork['source']} at block {fork['block_num']}, {fork['time']}", "complete" if fork["is_complete"] else "a partial copy"]
-    if fork["accounts"] or fork["posts"]:
-        parts.append(f"made with {len(fork['accounts'])} accounts and {len(fork['posts'])} posts")
+    newest = [f"the newest posts of each, up to {fork['newest_posts']}"] if fork["newest_posts"] else []
+    if named := [f"{kind}: {len(fork[kind])}" for kind in ("accounts", "posts") if fork[kind]] + newest:
+        parts.append(f"made with {', '.join(named)}")
     if fork["fetches"]:
         last = fork["last_fetches"][0]
         failed = f" ({fork['failed_fetches']} failed)" if fork["failed_fetches"] else ""

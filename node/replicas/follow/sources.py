@@ -221,7 +221,12 @@ def require_same_id(url: str, spec: ChainSpec, header: StreamHeader) -> None:
 
 def another_chain(url: str, theirs: str, chain_id: str, spec: ChainSpec) -> WrongChain:
     """Return the error for a node with another chain id."""
-    advice = former_chains.advice(chain_id) or ". Use the same --chain for both."
+    own = (
+        ". A fork can follow its source if coind fork --all made it, without --keys, --witnesses and --chain-id."
+        if spec.base.number
+        else ". Use the same --chain for both."
+    )
+    advice = former_chains.advice(chain_id) or own
     return WrongChain(f"{url} has {theirs} (chain id {chain_id}), this node has {spec.name} (chain id {spec.chain_id.hex()}){advice}")
 
 

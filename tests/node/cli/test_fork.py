@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from node.app.local_chain import LocalChain
+from node.client.dev_api import CallRefused
 from node.fork.complete import lockstep
 from node.fork.file import ForkFile, read_fork
 from node.snapshots.base import new_chain
 from state.chain.invariants import validate_invariants
 from state.plugins.registry import PLUGINS
-from state.protocol.constants import DAY_SECONDS
+from state.protocol.constants import COIN_BLOCK_INTERVAL, DAY_SECONDS
 from tests.fork.sources import SourceNode
 from tests.fork.town import town
 from tests.helpers.commands import coind
@@ -56,6 +57,13 @@ def test_a_fork_file_has_the_accounts_that_were_asked_for(capsys: pytest.Capture
     chain = LocalChain(fork=path)
     validate_invariants(chain.chain.state)
     chain.broadcast("transfer", {"from": "alice", "to": "bob", "amount": "1.000 COIN", "memo": ""})
+    for operation in (
+        ("transfer", {"from": "alice", "to": "zoe", "amount": "1.000 COIN", "memo": ""}),
+        ("vote", {"voter": "alice", "author": "bob", "permlink": "none", "weight": 1}),
+    ):
+        with pytest.raises(CallRefused) as error:
+            chain.broadcast(*operation)
+        same_as_golden(error.value.what_to_do)
 
 
 def test_a_fork_file_describes_itself(capsys: pytest.CaptureFixture[str], url: str, tmp_path: Path) -> None:
@@ -121,6 +129,7 @@ def test_keys_of_a_fork_are_printed(capsys: pytest.CaptureFixture[str], url: str
     forked(capsys, url, "--accounts", "alice", "--to", path)
     done = coind(capsys, "keys", "alice", "--fork", str(path))
     assert done.lines[4].split()[-1] == LocalChain(fork=path).accounts["alice"].active.private
+    same_as_golden(refused("keys", "alice", "--fork", "http://127.0.0.1:1"))
 
 
 def test_run_starts_with_the_file(capsys: pytest.CaptureFixture[str], started: Started, url: str, tmp_path: Path) -> None:
@@ -128,6 +137,10 @@ def test_run_starts_with_the_file(capsys: pytest.CaptureFixture[str], started: S
     fork = forked(capsys, url, "--accounts", "alice", "--to", path)
     settings = started("run", "--fork", path)
     assert (settings.spec, settings.origin, settings.is_producing) == (fork.spec, fork.origin, True)
+    # Not at the machine's time, at which the posts of an old file are paid and its prices are old.
+    assert settings.time == fork.origin.time + COIN_BLOCK_INTERVAL
+    assert started("run", "--fork", path, "--time", "1900000000").time == 1_900_000_000
+    assert started("run", "--fork", path, "--fetch").time is None
     for words in (("--chain", "dev"), ("--witnesses", "1"), ("--accounts", "1"), ("--main-chain-id",)):
         same_as_golden(refused("run", "--fork", path, *words))
 

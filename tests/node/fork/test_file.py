@@ -88,7 +88,7 @@ def test_other_files_are_refused(written: tuple[Path, Chain]) -> None:
     with pytest.raises(ForkError, match="is a snapshot, not a fork file"):
         read_fork(path)
     path.write_text("no fork")
-    with pytest.raises(ForkError, match="is not a snapshot"):
+    with pytest.raises(ForkError, match="is neither a snapshot nor a fork file"):
         read_fork(path)
     with pytest.raises(ForkError, match="No such file"):
         read_fork(path.with_name("none"))

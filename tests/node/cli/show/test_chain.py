@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from node.app.local_chain import LocalChain
+from node.cli.show.chain import chain_name
+from node.specs.builder import load_spec
 from tests.fork.sources import Fault, SourceNode
 from tests.helpers.commands import coind
 
@@ -13,8 +15,10 @@ FORK: dict[str, Any] = {
     "block_num": 50_000_000,
     "time": "2023-11-14T22:13:21",
     "is_complete": False,
+    "source_chain_id": load_spec("mainnet-like").chain_id.hex(),
     "accounts": ["alice", "bob"],
     "posts": [],
+    "newest_posts": 5,
     "fetches": 3,
     "failed_fetches": 1,
     "last_fetches": [{"what": "account carol", "error": "it is silent"}],
@@ -29,8 +33,10 @@ def a_node(fork: Any) -> SourceNode:
 def test_the_chain_says_where_it_comes_from(capsys: pytest.CaptureFixture[str]) -> None:
     with a_node(FORK).listening() as url:
         shown = coind(capsys, "show", "chain", "--url", url).pairs["fork of"]
-    for part in ("https://api.example", "50000000", "2 accounts", "account carol", "it is silent"):
+    for part in ("https://api.example", "50000000", "accounts: 2", "up to 5", "account carol", "it is silent"):
         assert part in shown
+    assert chain_name(load_spec("dev"), FORK) == "fork of mainnet-like"
+    assert chain_name(load_spec("mainnet-like"), FORK) == "mainnet-like"
     with a_node(FORK | {"is_complete": True, "fetches": 0}).listening() as url:
         assert "complete" in coind(capsys, "show", "chain", "--url", url).pairs["fork of"]
     with a_node(None).listening() as url:

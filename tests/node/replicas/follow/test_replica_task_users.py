@@ -14,6 +14,7 @@ import trio
 from node.client.errors import WrongChain
 from node.fork.file import ForkOrigin, write_fork
 from node.replicas.follow import forwarding
+from node.specs.builder import load_spec
 from state.chain.digest import state_digest
 from tests.helpers.based import base_file, based, fork_of_young_chain
 from tests.helpers.followed import reply, until
@@ -225,6 +226,9 @@ async def test_a_replica_needs_the_fork_file_of_the_chain(tmp_path: Path) -> Non
             async with node_here(follow=url, **given) as replica:
                 await replica.context.stop.wait()
                 same_as_golden(str(replica.context.failure))
+    async with node_here(spec=load_spec("dev-tests")) as other, node_here(follow=other.url, **fork) as replica:
+        await replica.context.stop.wait()
+        same_as_golden(str(replica.context.failure))
 
 
 async def test_a_stream_begins_after_the_base() -> None:
