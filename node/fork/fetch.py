@@ -111,6 +111,7 @@ async def add_to_fork(source: Source, fork: ForkFile, request: ForkRequest, repo
     """Return the chain of a fork file with further accounts and posts, as the source has them now, and its origin. Raises NodeError."""
     fetched = await fetch(source, request, report)
     chain = new_chain(fork.spec, fork.path, PLUGINS)
+    held = row_counts(chain)
     extend_fork(chain, fetched.batches)
     before = fork.origin
     origin = replace(
@@ -118,7 +119,8 @@ async def add_to_fork(source: Source, fork: ForkFile, request: ForkRequest, repo
         accounts=tuple(dict.fromkeys((*before.accounts, *request.accounts))),
         posts=tuple(dict.fromkeys((*before.posts, *post_names(request.posts)))),
         newest_posts=max(before.newest_posts, request.newest_posts),
-        counts=dict(Counter(before.counts) + Counter(fetched.counts)),
+        # Without the rows that were here before.
+        counts=dict(Counter(before.counts) + (row_counts(chain) - held)),
         notes=(*before.notes, *fetched.notes)[-NOTES_MAX:],
     )
     return chain, origin
@@ -200,6 +202,11 @@ async def newest_posts_of(source: Source, accounts: list[str], count: int, repor
     except ExceptionGroup as group:
         raise first_error(group) from None
     return [post for account in accounts for post in found[account]]
+
+
+def row_counts(chain: Chain) -> Counter[str]:
+    """Return the number of rows of a chain by kind."""
+    return Counter({kind: len(getattr(chain.state, table)) for table, kind in COUNTED.items()})
 
 
 def counted(batches: Iterable[Batch]) -> dict[str, int]:

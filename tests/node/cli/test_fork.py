@@ -83,6 +83,8 @@ def test_further_accounts_are_added_at_the_same_block(
     assert added.origin.accounts == ("alice", "bob")
     assert added.spec.base.block_id == before.spec.base.block_id
     assert added.spec.chain_id == before.spec.chain_id
+    assert added.origin.counts["accounts"] > before.origin.counts["accounts"]
+    assert forked(capsys, path, "--add", "--accounts", "bob").origin.counts == added.origin.counts
     LocalChain(fork=path).broadcast("transfer", {"from": "bob", "to": "alice", "amount": "1.000 COIN", "memo": ""})
 
 
