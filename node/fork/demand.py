@@ -47,7 +47,7 @@ from state.tables import State
 # Keys that are fetched for one call: without and with local rights.
 KEYS_MAX, LOCAL_KEYS_MAX = 50, 1_000
 RUNNING_MAX = 10_000  # keys that are being fetched or wait for it
-FETCHED_SIZE_MAX = 40 << 20  # bytes of all edits; all of them stay in memory, and in the file of edits
+FETCHED_SIZE_MAX = 40 << 20  # bytes of all edits, which stay in memory and in the file of edits. Other machines can cause half of them
 # Bytes of the edits of one block, which replicas get as one line of at most 16 MiB, each time that an edit is added. A single fetch can
 # have more, if it is the first of its block.
 BLOCK_SIZE_MAX = 4 << 20
@@ -237,12 +237,17 @@ class Demand:
         if needed:
             require(len(self._running) < RUNNING_MAX, "${n} fetches from the source wait already", condition="running < max", n=RUNNING_MAX)
             self.limits.require(caller, len(needed), shown_key(needed[0]))
-            if self._size >= FETCHED_SIZE_MAX:
-                raise NotFetched(FULL, condition="size < max", what=shown_key(needed[0]), size=FETCHED_SIZE_MAX >> 20)
+            self._require_room(needed[0], caller.queue)
         fetch = _Running(self.limits.stopwatch(), trio.Event())
         self._running.update(dict.fromkeys(keys, fetch))
         self._nursery.start_soon(self._run, fetch, keys, needed, caller.queue)
         return fetch
+
+    def _require_room(self, key: Key, address: str) -> None:
+        """Raise NotFetched if too much has been fetched for clients at this address ("": with local rights) to fetch more."""
+        most = FETCHED_SIZE_MAX // 2 if address else FETCHED_SIZE_MAX
+        if self._size >= most:
+            raise NotFetched(FULL, condition="size < max", what=shown_key(key), size=most >> 20)
 
     async def _run(self, fetch: _Running, keys: list[Key], needed: list[Key], address: str) -> None:
         """Read the `needed` ones of these keys from the source, and put all keys into the state."""
@@ -251,6 +256,7 @@ class Demand:
             if needed:
                 assert self.reader is not None, "without a source, nothing is needed of it"
                 async with self.limits.place(address):
+                    self._require_room(needed[0], address)  # again: others were before it
                     fetched = await self.reader.read(needed)
                 self._remember_unknown(fetched.unknown)
                 edits = tuple(ImportRows(pack_batch(batch)) for batch in fetched.batches if any(batch.values()))

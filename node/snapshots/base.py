@@ -23,6 +23,7 @@ from state.chain.genesis import new_state
 from state.chain.invariants import InvariantBroken, validate_invariants
 from state.chain.irreversible import no_block
 from state.plugins.registry import enable
+from state.protocol.errors import ChainError
 from state.protocol.spec import Base, ChainSpec
 from state.snapshot.image import head_of, restore
 from state.store.columns import CorruptData
@@ -70,7 +71,13 @@ def new_chain(
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> Chain:
     """Return a chain with these plugins at genesis or, with `fork`, at the state in this fork file. Raises SnapshotError."""
-    chain = Chain(new_state(spec, partial(enable, names=tuple(plugins))), out_of_time)
+    try:
+        state = new_state(spec, partial(enable, names=tuple(plugins)))
+    except ChainError as error:
+        if fork is None:
+            raise
+        raise CorruptSnapshot(f"{fork}: no chain can have its spec: {error.message(spec.spell)}") from None
+    chain = Chain(state, out_of_time)
     if fork is not None:
         _restore(chain, fork, disk)
     return chain

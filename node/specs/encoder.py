@@ -40,8 +40,10 @@ def encode_spec(spec: ChainSpec) -> Table:
 
 def check_spec(spec: ChainSpec) -> None:
     """Raise Fault for a spec that no file of tables could result in. A spec that was decoded from JSON has only been checked for types."""
-    build_spec(encode_spec(spec))
     genesis = spec.genesis
+    if len(genesis.witness_key) != KEY_SIZE:
+        raise Fault("genesis", f"expected public keys of {KEY_SIZE} bytes")
+    build_spec(encode_spec(spec))
     for name in (*genesis.witness_names, *(account.name for account in genesis.accounts)):
         if not is_valid_account_name(name):
             raise Fault("genesis", "expected valid account names")

@@ -233,6 +233,19 @@ async def test_limits_of_a_call_an_address_and_a_chain(monkeypatch: pytest.Monke
         assert await fork.names(names[-2], caller=REMOTE) == [names[-2]]
         monkeypatch.setattr(demand_module, "FETCHED_SIZE_MAX", sum(fetch.size for fetch in fork.fetches))
         assert (await fork.call("condenser_api.get_accounts", [[names[-3]]]))["data"]["explain"]["rule"] == "fetched_too_much"
+        monkeypatch.setattr(demand_module, "FETCHED_SIZE_MAX", 1 + sum(fetch.size for fetch in fork.fetches))
+        refused = await fork.call("condenser_api.get_accounts", [[names[-3]]], REMOTE)
+        assert refused["data"]["explain"]["rule"] == "fetched_too_much"
+        assert await fork.names(names[-3]) == [names[-3]]
+
+
+async def test_fetches_that_wait_for_a_place_keep_the_limit_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demand_module, "FETCHED_SIZE_MAX", 1)
+    names = [f"account{i}" for i in range(2 * limits_module.FETCHES_MAX)]
+    async with forked(FakeReader(*map(AccountKey, names))) as fork, trio.open_nursery() as nursery:
+        for name in names:
+            nursery.start_soon(fork.call, "condenser_api.get_accounts", [[name]])
+    assert len(fork.reader.read_keys) <= limits_module.FETCHES_MAX
 
 
 async def test_what_was_fetched_returns_without_the_source_after_a_revert() -> None:

@@ -1,12 +1,13 @@
 """A chain that begins after a block of another chain: its life in memory, its snapshots and its dumps."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import structs
 
 from node.snapshots import dumps
-from node.snapshots.base import new_chain, read_base
+from node.snapshots.base import new_chain, read_base, write_base
 from node.snapshots.file import CorruptSnapshot, IncompatibleSnapshot
 from node.storage.disk import SystemDisk
 from state.chain.chain import Chain
@@ -18,7 +19,7 @@ from state.chain.state_edits import SetBalance
 from state.chain.transactions import require_tapos_and_expiration
 from state.protocol.errors import ChainError, WrongReferenceBlock
 from state.protocol.transaction import SignedBlock
-from state.protocol.values.asset import COIN, Asset
+from state.protocol.values.asset import COIN, SBD, Asset, Price
 from tests.helpers.based import BASE, BASE_PLUGINS, base_file, based_chain, live
 from tests.helpers.nodes import block_at, dev_chain, make_block, transfer
 
@@ -168,6 +169,24 @@ def test_a_damaged_file_is_refused(path: Path, tmp_path: Path) -> None:
     damaged.write_bytes(data[:1000] + bytes([data[1000] ^ 1]) + data[1001:])
     with pytest.raises(CorruptSnapshot):
         new_chain(spec, damaged)
+
+
+@pytest.mark.parametrize(
+    "genesis",
+    [
+        {"witness_key": b""},
+        {"witness": "null"},
+        {"price_feed": Price(Asset(1, SBD), Asset(10**15, COIN))},
+    ],
+    ids=["key", "name", "price"],
+)
+def test_a_file_whose_spec_gives_no_chain_is_refused(chain: Chain, genesis: dict[str, Any], tmp_path: Path) -> None:
+    spec = chain.state.spec
+    chain.state.spec = structs.replace(spec, genesis=structs.replace(spec.genesis, **genesis))
+    forged = tmp_path / "forged"
+    write_base(chain, forged)
+    with pytest.raises(CorruptSnapshot, match="spec"):
+        new_chain(read_base(forged), forged)
 
 
 def test_the_reference_block_can_be_before_the_base(chain: Chain) -> None:
