@@ -1,17 +1,47 @@
-"""A chain that begins where the chain of another node (its source) stood: what came from the source, for /health and the explorer."""
+"""The origin of a chain that begins where the chain of another node (its source) stood, and the fetches from there."""
 
 from collections import deque
-from collections.abc import Iterable
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+
+from state.protocol.constants import COIN_MAX_WITNESSES
 
 FETCHES_SHOWN_MAX = 50
+
+ChainId = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+BlockId = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}\Z")]
+Count = Annotated[int, Meta(ge=0)]
+RoundSize = Annotated[int, Meta(ge=0, le=COIN_MAX_WITNESSES)]
+
+
+class ForkOrigin(Struct, frozen=True, kw_only=True):
+    """The origin of a forked chain: the source and its block, and the options with which the fork file was made.
+
+    `chain_id` is that of the source. `accounts` and `posts` (`@author/permlink`) are the names that were requested, and `newest_posts` is
+    the number of posts of each account. With `is_complete`, the chain has everything of the source. `counts` are the numbers of fetched
+    rows by kind, and `notes` say what could not be fetched.
+    """
+
+    source: str
+    chain_id: ChainId
+    number: Annotated[int, Meta(ge=1)]
+    block_id: BlockId
+    time: Count
+    accounts: tuple[str, ...] = ()
+    posts: tuple[str, ...] = ()
+    newest_posts: Count = 0
+    is_complete: bool = False
+    keys: Literal["derived", "kept"] = "derived"
+    witnesses: RoundSize = 0  # that make blocks; 0: those of the source's schedule
+    counts: dict[str, Count] = {}
+    notes: tuple[str, ...] = ()
 
 
 class Fetch(Struct, frozen=True):
     """A fetch from the source. `time` is that of this machine, in seconds since 1970.
 
-    `what` names what was asked for, for example `account alice`. `error` is the reason why the fetch failed, or "".
+    `what` names the fetched things, for example `alice, @bob/first`. `error` is the reason why the fetch failed, or "".
     """
 
     time: int
@@ -23,38 +53,17 @@ class Fetch(Struct, frozen=True):
 
 
 class Fork:
-    """The origin of a forked chain, and the fetches from its source since the start of the node.
+    """The fork that a node runs: its origin, and what was fetched from the source since the start of the node.
 
-    `source` is an address, and `chain_id` the id of the source's chain. `accounts` and `posts` are those that the fork was made with,
-    `newest_posts` the number of posts of each account. `counts` are rows by kind, and `notes` say what could not be read. If
-    `is_complete`, the chain has everything of the source. If `is_on_demand`, what is asked for is fetched. `mirrored` counts the operations
-    of the source's later blocks: those that were applied, and the others by the reason.
+    With `is_on_demand`, the node fetches what calls name. `mirrored` counts the operations of the source's later blocks: those that were
+    applied, and the others by reason.
     """
 
-    def __init__(
-        self,
-        *,
-        source: str,
-        chain_id: str,
-        number: int,
-        block_id: str,
-        time: int,
-        is_complete: bool = False,
-        is_on_demand: bool = False,
-        keys: str = "derived",
-        accounts: Iterable[str] = (),
-        posts: Iterable[str] = (),
-        newest_posts: int = 0,
-        counts: dict[str, int] | None = None,
-        notes: Iterable[str] = (),
-    ) -> None:
-        self.source, self.chain_id = source, chain_id
-        self.number, self.block_id, self.time = number, block_id, time
-        self.is_complete, self.is_on_demand, self.keys = is_complete, is_on_demand, keys
-        self.accounts, self.posts, self.newest_posts = tuple(accounts), tuple(posts), newest_posts
-        self.counts, self.notes = dict(counts or {}), tuple(notes)
+    def __init__(self, origin: ForkOrigin) -> None:
+        self.origin = origin
+        self.is_on_demand = False
         self.mirrored: dict[str, int] = {}
-        self.fetches: deque[Fetch] = deque(maxlen=FETCHES_SHOWN_MAX)  # the last ones, newest first
+        self.fetches: deque[Fetch] = deque(maxlen=FETCHES_SHOWN_MAX)  # newest first
         self.fetch_count = self.failed_count = self.row_count = self.byte_count = 0
 
     def record(self, fetch: Fetch) -> None:

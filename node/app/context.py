@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from node.app.settings import Settings
 from node.devchain.devchain import DevChain
-from node.fork.file import fork_of
 from node.history.chain_detection import fitted
 from node.processor.processor import REAPPLY_MILLISECONDS_MAX
 from node.runtime.clock import ChainClock, TimeLimit
@@ -18,6 +17,7 @@ from node.snapshots.base import new_chain
 from node.specs.builder import with_accounts, with_witnesses
 from node.storage.datafolder import as_marked, read_chain
 from node.storage.disk import Disk
+from rpc.fork import Fork
 from rpc.jsonrpc.scheduler import ReadGate
 from state.chain.debug import GENERATED_TIME_MAX
 from state.chain.head_change import HeadChange
@@ -55,7 +55,7 @@ class NodeContext:
             disk=settings.disk,
         )
         if settings.origin is not None:
-            self.devchain.fork = fork_of(settings.origin)
+            self.devchain.fork = Fork(settings.origin)
         # Closed while a job of the processor is interrupted.
         self.gate = ReadGate()
         self.stop = trio.Event()

@@ -1,15 +1,13 @@
-"""The parts of a node whose chain is a fork: what asks the source for what calls need, and what goes along with the source."""
+"""The parts of a node whose chain is a fork: they fetch from the source for calls, and mirror its later blocks."""
 
 import trio
 
 from node.app.settings import Settings
 from node.fork.cache import FetchCache
-from node.fork.calls import ForkCalls
-from node.fork.demand import Demand, Edit
-from node.fork.history import SourceHistory
-from node.fork.limits import PATIENCE_SECONDS, SourceLimits
+from node.fork.calls import new_calls
+from node.fork.demand import Edit
+from node.fork.limits import PATIENCE_SECONDS
 from node.fork.mirror import Mirror
-from node.fork.reader import SourceReader
 from node.fork.source import Source
 from rpc.fork import Fork
 from rpc.processor import Processor
@@ -19,20 +17,22 @@ MIRROR_NAME = "mirror"  # the file in the data folder with the number of the nex
 
 
 class ForkParts:
-    """What a node of a fork does for calls (`calls`), and its tasks. `edit` runs a function that changes the chain, as a job."""
+    """The calls of a node with a fork (`calls`), and its tasks. `edit` runs a function that changes the chain, as a job."""
 
     def __init__(self, settings: Settings, chain: Chain, fork: Fork, edit: Edit) -> None:
-        url = settings.source or fork.source
-        self._source = Source(url, settings.requests_per_second, patience_seconds=PATIENCE_SECONDS)
-        limits = SourceLimits(url, trio.current_time)
-        reader = SourceReader(self._source, chain.state.spec, fork.chain_id) if settings.is_fetching else None
+        self._source = Source(settings.source or fork.origin.source, settings.requests_per_second, patience_seconds=PATIENCE_SECONDS)
         cache = None if settings.cache is None else FetchCache(settings.cache, chain.state.spec.base.digest, settings.disk)
-        demand = Demand(chain, reader, edit, limits, lambda: settings.clock() / 1000, fork.record, cache)
-        self.demand = demand if demand.is_needed else None
-        asked = settings.history == "source"
-        self.calls = ForkCalls(self.demand, SourceHistory(chain, self._source if asked else None, limits if asked else None))
+        self.calls, self.demand = new_calls(
+            chain,
+            fork,
+            self._source,
+            edit,
+            lambda: settings.clock() / 1000,
+            cache,
+            is_fetching=settings.is_fetching,
+            asks_history=settings.history == "source",
+        )
         self._settings, self._chain, self._fork = settings, chain, fork
-        fork.is_on_demand = settings.is_fetching
 
     async def run(self, processor: Processor, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run the tasks until cancelled. The processor has to run by then."""

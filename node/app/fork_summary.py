@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from node.app.banner import ForkSummary, Funded
-from node.fork.file import ForkOrigin
+from rpc.fork import ForkOrigin
 from state.effects.balances import vests_to_coin
 from state.protocol.keys.keys import ROLES, derive_secret
 from state.protocol.values.text import time_text

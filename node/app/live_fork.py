@@ -1,21 +1,17 @@
-"""A fork in the caller's process that begins where a node stands, and fetches what calls name."""
+"""A fork in the caller's process that fetches accounts and posts that calls name."""
 
 import time
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import trio
-
 from node.client.urls import is_url
 from node.fork.cache import FetchCache, cache_of
-from node.fork.calls import ForkCalls
-from node.fork.demand import Demand, Edit
+from node.fork.calls import new_calls
+from node.fork.demand import Edit
 from node.fork.fetch import ForkRequest, write_new_fork
 from node.fork.file import read_fork
-from node.fork.history import SourceHistory
-from node.fork.limits import PATIENCE_SECONDS, SourceLimits
-from node.fork.reader import SourceReader
+from node.fork.limits import PATIENCE_SECONDS
 from node.fork.source import Source
 from node.fork.threaded import LoopThread, ThreadedCalls
 from rpc.fork import Fork
@@ -25,8 +21,8 @@ from state.chain.chain import Chain
 class LiveFork:
     """A fork in the caller's process whose fetches run in a thread. `file` is its fork file.
 
-    `fork` is a fork file, or the URL of a node, where the chain then begins. Without `is_fetching`, only what is in the cache of the fork
-    file is fetched. Raises NodeError.
+    `fork` is a fork file, or the URL of a node, at whose head the chain then begins. Without `is_fetching`, only rows in the cache of the
+    fork file are fetched. Raises NodeError.
     """
 
     def __init__(self, fork: str, *, is_fetching: bool) -> None:
@@ -42,16 +38,13 @@ class LiveFork:
             self._source = self._thread.run(partial(_new_source, self.file.origin.source))
 
     def calls(self, chain: Chain, fork: Fork, edit: Edit) -> ThreadedCalls:
-        """Return what the service of the chain does for calls. `edit` runs a function that changes the chain."""
-        fork.is_on_demand = self._is_fetching
-        limits = SourceLimits(self._source.url, trio.current_time)
-        reader = SourceReader(self._source, chain.state.spec, fork.chain_id) if self._is_fetching else None
-        demand = Demand(
-            chain, reader, edit, limits, time.time, fork.record, FetchCache(cache_of(self.file.path), chain.state.spec.base.digest)
-        )
-        self._thread.start(demand.run)
-        asked = (self._source, limits) if self._is_fetching else (None, None)
-        return ThreadedCalls(ForkCalls(demand, SourceHistory(chain, *asked)), self._thread)
+        """Return the calls of the chain's service. `edit` runs a function that changes the chain."""
+        cache = FetchCache(cache_of(self.file.path), chain.state.spec.base.digest)
+        is_fetching = self._is_fetching
+        calls, demand = new_calls(chain, fork, self._source, edit, time.time, cache, is_fetching=is_fetching, asks_history=is_fetching)
+        if demand is not None:
+            self._thread.start(demand.run)
+        return ThreadedCalls(calls, self._thread)
 
 
 async def _new_source(url: str) -> Source:

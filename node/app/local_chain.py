@@ -19,12 +19,13 @@ from node.client.urls import is_url
 from node.devchain.block_modes import Leap, block_mode
 from node.devchain.devchain import DevChain
 from node.devchain.direct_processor import DirectProcessor
-from node.fork.file import fork_of, read_fork
+from node.fork.file import read_fork
 from node.runtime.clock import ChainClock
 from node.snapshots.base import new_chain
 from node.specs.builder import load_spec, with_accounts, with_witnesses
 from node.specs.plugins import chosen_plugins
-from rpc.declare.demand import Demand
+from rpc.declare.demand import CallGuard
+from rpc.fork import Fork
 from state.chain.chain import Chain
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
@@ -40,11 +41,12 @@ class LocalChain(DevApi):
     """An independent chain for tests, in this process. Its first blocks are in the last slots before `time`.
 
     `chain` is the name of a spec, its path, or a `ChainSpec`. If `fork` is given, the chain begins with this fork file instead, or, if it
-    is a URL, where this node stands. With `fetch` (the default for a URL), what calls name is fetched from the source, and stored beside a
-    fork file. With `blocks="instant"` a block is made for each accepted transaction immediately; with `"manual"` the transaction stays
-    pending until `mine`. `time` is the chain's start time in seconds since 1970, by default START, or for a fork the time of its block.
-    Only new blocks and the methods that set the time advance the chain's time. `witnesses` is the number of witnesses, `accounts` the
-    number of accounts with known keys; by default they are those of the spec. `plugins` replaces the spec's plugins.
+    is a URL, at the head of this node. With `fetch` (the default for a URL), accounts and posts that calls name are fetched from the
+    source, and stored beside a fork file. With `blocks="instant"` a block is made for each accepted transaction immediately; with
+    `"manual"` the transaction stays pending until `mine`. `time` is the chain's start time in seconds since 1970, by default START, or for
+    a fork the time of its block. Only new blocks and the methods that set the time advance the chain's time. `witnesses` is the number of
+    witnesses, `accounts` the number of accounts with known keys; by default they are those of the spec. `plugins` replaces the spec's
+    plugins.
     """
 
     def __init__(
@@ -71,13 +73,13 @@ class LocalChain(DevApi):
         clock = ChainClock(lambda: start * 1000)
         secrets = [secret_from_wif(text) for text in spec.witness_keys]
         devchain = DevChain(self.chain, clock, secrets, mode=block_mode(blocks), leap=leap)
-        devchain.fork = None if begun is None else fork_of(begun.origin)
+        devchain.fork = None if begun is None else Fork(begun.origin)
         devchain.make_first_blocks()
         processor = DirectProcessor(self.chain, devchain, clock)
-        demand: Demand | None = None
+        call_guard: CallGuard | None = None
         if devchain.fork is not None:
-            demand = local_calls(self.chain) if live is None else live.calls(self.chain, devchain.fork, processor.in_turn)
-        self._service = new_service(self.chain, processor, devchain, enabled, demand=demand)
+            call_guard = local_calls(self.chain) if live is None else live.calls(self.chain, devchain.fork, processor.in_turn)
+        self._service = new_service(self.chain, processor, devchain, enabled, call_guard=call_guard)
 
     def call(self, method: str, params: Any = None) -> Any:
         """Call an RPC method as a client of a node would, and return the result. Raises CallRefused."""
@@ -113,8 +115,8 @@ def new_live_fork(fork: str, fetch: bool | None) -> "LiveFork | None":
     return Live(fork, is_fetching=is_url(fork) if fetch is None else fetch)
 
 
-def local_calls(chain: Chain) -> Demand:
-    """Return what the service of a fork does for calls if it asks no source: it refuses those about what was before the fork."""
+def local_calls(chain: Chain) -> CallGuard:
+    """Return the calls of a fork without a source. Calls about blocks before the fork are refused."""
     from node.fork.calls import ForkCalls
     from node.fork.history import SourceHistory
 

@@ -38,7 +38,7 @@ from node.storage.datafolder import DataFolder, fork_in
 from node.storage.disk import SystemDisk
 from node.storage.sync_policy import in_thread
 from node.version import VERSION
-from rpc.declare.demand import Demand
+from rpc.declare.demand import CallGuard
 from rpc.explain.explainer import Explainer
 from rpc.http.access import AccessPolicy
 from rpc.http.connection_limits import ConnectionLimiter, limits_for
@@ -379,11 +379,11 @@ def service_processor(context: NodeContext, parts: Parts) -> ServiceProcessor:
 
 
 async def open_service(
-    context: NodeContext, parts: Parts, nursery: trio.Nursery, served: trio.Event, demand: Demand | None = None
+    context: NodeContext, parts: Parts, nursery: trio.Nursery, served: trio.Event, call_guard: CallGuard | None = None
 ) -> list[str]:
     """Start the service and return its addresses. `served` is set after the node is stopped and the last request has been answered.
 
-    `demand` finds what calls need from the source of a fork.
+    `call_guard` makes the calls of a fork.
     """
     settings = context.settings
     assert settings.http is not None
@@ -405,7 +405,7 @@ async def open_service(
         gate=context.gate,
         allowances=parts.processor.allowances,
         memory=parts.memory,
-        demand=demand,
+        call_guard=call_guard,
     )
     # Tests with a simulated disk start no other processes.
     if isinstance(settings.disk, SystemDisk):

@@ -149,7 +149,7 @@ class ReaderNode:
             elsewhere=self._call,
             allowances=self._allowances,
             gate=context.gate,
-            demand=None if fork is None else fork.calls,
+            call_guard=None if fork is None else fork.calls,
         )
         self._long_jobs.answer_read = partial(answer_read, service)
         freeze_loaded_objects()

@@ -6,7 +6,7 @@ from time import perf_counter
 import rpc.api  # noqa: F401 - fills METHODS
 from node.devchain.devchain import DevChain
 from node.specs.known_chains import known_chains
-from rpc.declare.demand import Demand
+from rpc.declare.demand import CallGuard
 from rpc.declare.method import METHODS
 from rpc.explain.case import KnownChain, KnownChains
 from rpc.explain.explainer import Explainer
@@ -25,9 +25,10 @@ from state.protocol.transaction import SignedTransaction
 
 def chains_to_name(spec: ChainSpec, fork: Fork | None) -> KnownChains:
     """Return a function that lists the chains that explanations can name. For a fork they include its source."""
-    if fork is None or fork.chain_id == spec.chain_id.hex():
+    chain_id = spec.chain_id if fork is None else bytes.fromhex(fork.origin.chain_id)
+    if chain_id == spec.chain_id:
         return known_chains
-    source = KnownChain("the source of this fork", bytes.fromhex(fork.chain_id), spec.coin_symbol, spec.debt_symbol, spec.vests_symbol)
+    source = KnownChain("the source of this fork", chain_id, spec.coin_symbol, spec.debt_symbol, spec.vests_symbol)
     return lambda: (source, *known_chains())
 
 
@@ -46,14 +47,13 @@ def new_service(
     gate: ReadGate | None = None,
     allowances: Allowances | None = None,
     memory: MemoryLimiter | None = None,
-    demand: Demand | None = None,
+    call_guard: CallGuard | None = None,
 ) -> Service:
     """Return the service for a chain. `withheld` is the reason why methods for local programs are not served, or "" if they are served.
 
     `observe` is called after each request, `foresee` with the transactions that a batch will broadcast. If another process owns the chain,
     `elsewhere` forwards the calls that need the owner. No read runs while `gate` is closed. `allowances` limit the work for refused
-    requests that a client can cause. `memory` limits the memory that requests occupy. `demand` finds what a call needs from the source of a
-    fork.
+    requests that a client can cause. `memory` limits the memory that requests occupy. `call_guard` makes the calls of a fork.
     """
     return Service(
         METHODS.values(),
@@ -70,7 +70,7 @@ def new_service(
         work=chain.state.work,
         allowances=allowances,
         memory=memory,
-        demand=demand,
+        call_guard=call_guard,
         state=chain.state,
         chain=chain,
         processor=processor,

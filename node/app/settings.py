@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from node.app.banner import Announcer
 from node.devchain.block_modes import BlockMode, Leap
-from node.fork.file import ForkOrigin
 from node.runtime.address import Address
 from node.runtime.clock import Clock, steady_clock, system_clock
 from node.snapshots.saver import EVERY
 from node.storage.disk import Disk, SystemDisk
 from node.storage.sync_policy import SyncPolicy
+from rpc.fork import ForkOrigin
 from rpc.http.access import Network
 from rpc.http.server import serve
 from rpc.jsonrpc.scheduler import Stopwatch
@@ -30,9 +30,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     origin: ForkOrigin | None = None  # of a fork
     source: str = ""  # URL of the source of a fork
     is_fetching: bool = False  # fetch accounts and posts from the source when they are named
-    cache: Path | None = None  # the file with what was fetched
+    cache: Path | None = None  # the file with the fetched rows
     requests_per_second: float | None = None  # to the source; None: no limit
-    history: Literal["source", "local"] = "local"  # whether the source is asked for what was before the fork
+    history: Literal["source", "local"] = "local"  # calls about blocks before the fork: asks the source, or refuses them
     is_mirroring: bool = False  # apply the source's later transactions
     base: Path | None = None  # the fork file with which the chain begins (`spec.base`); None: at genesis
     plugins: tuple[str, ...]

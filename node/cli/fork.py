@@ -1,4 +1,4 @@
-"""`coind fork`: reads a part of a live chain into a file, with which `coind run --fork` starts a chain of its own."""
+"""`coind fork`: reads a part of a live chain into a file, from which `coind run --fork` starts a local chain."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from node.cli.parameters import Bounds, Config, Flag, Repeated
 from node.client.urls import is_url, node_url
-from node.fork.fetch import ForkRequest, PostKey, Report, add_to_fork, make_fork, request_again
+from node.fork.fetch import ForkRequest, Report, add_to_fork, make_fork, request_again
 from node.fork.file import ForkFile, read_fork, write_fork
 from node.fork.source import Source
 from node.runtime.errors import NodeError
@@ -21,6 +21,7 @@ from node.runtime.output import write_pairs
 from node.runtime.progress import StepProgress
 from node.runtime.shutdown import run_to_end
 from node.specs.builder import load_spec
+from state.portable import CommentKey
 from state.protocol.constants import COIN_MAX_WITNESSES
 from state.protocol.spec import ChainSpec
 from state.protocol.values.text import is_valid_account_name, time_text
@@ -87,16 +88,15 @@ def fork_command(
         if any((*given, everything, keys, witnesses, chain_id, chain)):
             raise NodeError(f"{source} is a fork file. Give --add or --refresh to change it, or the URL of a node to make another one.")
         assert path is not None
-        describe(read_fork(path))
+        write_pairs(description(read_fork(path)))
         return 0
     path = require_path(path, add=add, refresh=refresh)
     fork = read_fork(path) if add or refresh else None
     everything |= fork is not None and fork.origin.is_complete
     is_other = any((keys, witnesses, chain_id))
     require_consistent(add, everything, any(given), is_other, chain)
-    request = with_options(
-        base_request(requested(*given), fork if refresh else None, is_exact=everything and not is_other), keys, witnesses, chain_id
-    )
+    refreshed = fork if refresh else None
+    request = full_request(requested(*given), refreshed, keys, witnesses, chain_id, is_exact=everything and not is_other)
     url = url or (fork.origin.source if fork is not None else "")
     spec = None if chain is None else load_spec(chain)
     if everything:
@@ -110,7 +110,7 @@ async def _copy(url: str, requests_per_second: float | None, to: Path, request: 
 
     async with reading(url, requests_per_second) as (source, report):
         await write_complete_fork(source, to, report, request, spec)
-    describe(read_fork(to))
+    write_pairs(description(read_fork(to)))
     return 0
 
 
@@ -123,7 +123,7 @@ async def _run(
         else:
             chain, origin = await add_to_fork(source, fork, request, report)
     write_fork(chain, to, origin)
-    describe(read_fork(to))
+    write_pairs(description(read_fork(to)))
     return 0
 
 
@@ -192,7 +192,7 @@ def requested(accounts: tuple[str, ...], posts: tuple[str, ...]) -> ForkRequest:
     return ForkRequest(accounts=names, posts=tuple(keys), newest_posts=newest)
 
 
-def post_key(text: str) -> PostKey:
+def post_key(text: str) -> CommentKey:
     """Parse @AUTHOR/PERMLINK, or the URL of a post that contains it. Raises NodeError."""
     found = POST.search(text)
     if found is None or not is_valid_account_name(found["author"]):
@@ -210,36 +210,29 @@ def require_consistent(add: bool, everything: bool, is_part: bool, is_other: boo
         raise NodeError("--add keeps the keys, witnesses and chain id of the fork file. Give --refresh to change them.")
 
 
-def base_request(request: ForkRequest, refreshed: ForkFile | None, *, is_exact: bool) -> ForkRequest:
-    """Return a request with the choices of the file that is refreshed, or for an exact copy with those of the source."""
+def full_request(
+    request: ForkRequest, refreshed: ForkFile | None, keys: str | None, witnesses: int | None, chain_id: str | None, *, is_exact: bool
+) -> ForkRequest:
+    """Return a request with the given values of --keys, --witnesses and --chain-id.
+
+    Without these options, the choices are those of the file that is refreshed, or for an exact copy those of the source.
+    """
     if refreshed is not None:
-        return merged(request_again(refreshed), request)
-    return replace(request, keys="kept", keeps_chain_id=True) if is_exact else request
-
-
-def with_options(request: ForkRequest, keys: str | None, witnesses: int | None, chain_id: str | None) -> ForkRequest:
-    """Return a request with the given values of --keys, --witnesses and --chain-id. None leaves a value as it is."""
+        before = request_again(refreshed)
+        request = replace(
+            before,
+            accounts=tuple(dict.fromkeys((*before.accounts, *request.accounts))),
+            posts=tuple(dict.fromkeys((*before.posts, *request.posts))),
+            newest_posts=request.newest_posts or before.newest_posts,
+        )
+    elif is_exact:
+        request = replace(request, keys="kept", keeps_chain_id=True)
     return replace(
         request,
         keys=request.keys if keys is None else "kept" if keys == "keep" else "derived",
         witnesses=request.witnesses if witnesses is None else witnesses,
         keeps_chain_id=request.keeps_chain_id if chain_id is None else chain_id == "keep",
     )
-
-
-def merged(before: ForkRequest, request: ForkRequest) -> ForkRequest:
-    """Return a fork file's request with further accounts and posts."""
-    return replace(
-        before,
-        accounts=tuple(dict.fromkeys((*before.accounts, *request.accounts))),
-        posts=tuple(dict.fromkeys((*before.posts, *request.posts))),
-        newest_posts=request.newest_posts or before.newest_posts,
-    )
-
-
-def describe(fork: ForkFile) -> None:
-    """Print the description of a fork file."""
-    write_pairs(description(fork))
 
 
 def description(fork: ForkFile) -> Iterator[tuple[str, object]]:

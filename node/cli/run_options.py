@@ -152,9 +152,13 @@ class Run(Common):
     ] = None
     history: Annotated[
         Literal["source", "local"] | None,
-        THE_CHAIN(help="Whether to ask the source for what was before the fork, or to refuse; by default to ask if --fork is a URL."),
+        THE_CHAIN(
+            help="Whether the source answers calls about blocks before the fork, or none does; by default the source if --fork is a URL."
+        ),
     ] = None
-    mirror: Annotated[Flag, THE_CHAIN(help="Apply the source's later transactions, as far as all that they name is here.")] = False
+    mirror: Annotated[Flag, THE_CHAIN(help="Apply the source's later transactions that name only accounts and posts on this chain.")] = (
+        False
+    )
     requests_per_second: Annotated[
         float | None, THE_CHAIN(help="The maximum number of requests per second to the source; by default no limit.")
     ] = None

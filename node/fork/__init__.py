@@ -1,1 +1,1 @@
-"""Local chains that begin where the chain of another node (the source) stands: reading the source, and keeping what was read."""
+"""Forks: local chains that begin at the head of another node's chain (the source). They are built from rows that RPC methods show."""

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from node.client.errors import RefusedCall
 from node.client.http import SHOWN_CHARACTERS_MAX
-from node.fork.rows import Notes, PortableRow, Reader
+from node.fork.rows import Notes, Reader
 from node.fork.source import Source, is_missing
 from node.fork.spec import chunks, reader_of
-from state.portable import Batch
+from state.portable import Batch, PortableRow
 from state.protocol.constants import COIN_MAX_ACCOUNT_WITNESS_VOTES, COIN_MAX_PROXY_RECURSION_DEPTH, COIN_PROXY_TO_SELF_ACCOUNT
 from state.protocol.values.text import is_valid_account_name
 
@@ -29,147 +29,116 @@ EPOCH = "1970-01-01T00:00:00"
 LEAST_SYMBOL = {"nai": "@@000000013", "decimals": 3}
 
 
-class Query(Struct, frozen=True):
-    """How the rows of a table that belong to an account are asked for.
+Method = tuple[str, Any, str]
+"""The name of a method, its params, and the member of its result that has the list. In params, NAME and LAST stand for the account and for
+the key of the last row.
+"""
+NAME, LAST = "\0name", "\0last"
 
-    `owner` is the column with the account. `methods` are names of methods in order of preference, each with its params, in which NAME and
-    LAST stand for the account and for the last row's value of the column `key`, and the member of the result that has the list. `pages` are
-    the same for further pages. The query is made only if the column `count` of the account isn't 0.
+
+def _find(name: str, key: str, argument: str = "account", value: Any = NAME, **more: str) -> Method:
+    return f"database_api.find_{name}", {argument: value, **more}, key
+
+
+def _list(name: str, key: str, order: str, *start: Any, limit: int = PAGE, **more: str) -> Method:
+    return f"database_api.list_{name}", {"start": [NAME, *start], "limit": limit, "order": order, **more}, key
+
+
+def _condenser(name: str, *params: Any) -> Method:
+    return f"condenser_api.{name}", [NAME, *params], ""
+
+
+class Query(Struct, frozen=True):
+    """How the rows of a table that belong to an account are read.
+
+    `owner` is the column with the account. `methods` are in order of preference, and so are `pages`, which return the rows after the row
+    whose column `key` is LAST. The query is made only if the column `count` of the account isn't 0.
     """
 
     table: str
     owner: str
-    methods: tuple[tuple[str, Any, str], ...]
+    methods: tuple[Method, ...]
     count: str = ""
     key: str = ""
-    pages: tuple[tuple[str, Any, str], ...] = ()
+    pages: tuple[Method, ...] = ()
 
 
-NAME, LAST = "\0name", "\0last"
+ASCENDING: dict[str, Any] = {"order_direction": "ascending", "status": "all"}
 QUERIES = (
     Query(
         "vesting_delegations",
         "delegator",
-        (
-            ("database_api.find_vesting_delegations", {"account": NAME}, "delegations"),
-            ("condenser_api.get_vesting_delegations", [NAME, "", PAGE], ""),
-        ),
+        (_find("vesting_delegations", "delegations"), _condenser("get_vesting_delegations", "", PAGE)),
         key="delegatee",
         pages=(
-            ("database_api.list_vesting_delegations", {"start": [NAME, LAST], "limit": PAGE, "order": "by_delegation"}, "delegations"),
-            ("condenser_api.get_vesting_delegations", [NAME, LAST, PAGE], ""),
+            _list("vesting_delegations", "delegations", "by_delegation", LAST),
+            _condenser("get_vesting_delegations", LAST, PAGE),
         ),
     ),
     Query(
         "delegation_expirations",
         "delegator",
-        (
-            ("database_api.find_vesting_delegation_expirations", {"account": NAME}, "delegations"),
-            ("condenser_api.get_expiring_vesting_delegations", [NAME, EPOCH, PAGE], ""),
-        ),
+        (_find("vesting_delegation_expirations", "delegations"), _condenser("get_expiring_vesting_delegations", EPOCH, PAGE)),
         count="delegated_vesting_shares",
     ),
     Query(
         "withdraw_routes",
         "from_account",
-        (
-            ("database_api.find_withdraw_vesting_routes", {"account": NAME, "order": "by_withdraw_route"}, "routes"),
-            ("condenser_api.get_withdraw_routes", [NAME, "outgoing"], ""),
-        ),
+        (_find("withdraw_vesting_routes", "routes", order="by_withdraw_route"), _condenser("get_withdraw_routes", "outgoing")),
         count="withdraw_routes",
     ),
     Query(
         "limit_orders",
         "seller",
-        (
-            ("database_api.find_limit_orders", {"account": NAME}, "orders"),
-            ("condenser_api.get_open_orders", [NAME], ""),
-        ),
+        (_find("limit_orders", "orders"), _condenser("get_open_orders")),
         key="orderid",
-        pages=(("database_api.list_limit_orders", {"start": [NAME, LAST], "limit": PAGE, "order": "by_account"}, "orders"),),
+        pages=(_list("limit_orders", "orders", "by_account", LAST),),
     ),
     Query(
         "convert_requests",
         "owner",
         (
-            ("database_api.find_sbd_conversion_requests", {"account": NAME}, "requests"),
-            ("database_api.find_hbd_conversion_requests", {"account": NAME}, "requests"),
-            ("condenser_api.get_conversion_requests", [NAME], ""),
+            _find("sbd_conversion_requests", "requests"),
+            _find("hbd_conversion_requests", "requests"),
+            _condenser("get_conversion_requests"),
         ),
     ),
-    Query("escrows", "from_", (("database_api.find_escrows", {"from": NAME}, "escrows"),)),
+    Query("escrows", "from_", (_find("escrows", "escrows", "from"),)),
     Query(
         "savings_withdraws",
         "from_",
-        (
-            ("database_api.find_savings_withdrawals", {"account": NAME}, "withdrawals"),
-            ("condenser_api.get_savings_withdraw_from", [NAME], ""),
-        ),
+        (_find("savings_withdrawals", "withdrawals"), _condenser("get_savings_withdraw_from")),
         count="savings_withdraw_requests",
     ),
-    Query(
-        "owner_histories",
-        "account",
-        (
-            ("database_api.find_owner_histories", {"owner": NAME}, "owner_auths"),
-            ("condenser_api.get_owner_history", [NAME], ""),
-        ),
-    ),
+    Query("owner_histories", "account", (_find("owner_histories", "owner_auths", "owner"), _condenser("get_owner_history"))),
     Query(
         "recovery_requests",
         "account_to_recover",
-        (
-            ("database_api.find_account_recovery_requests", {"accounts": [NAME]}, "requests"),
-            ("condenser_api.get_recovery_request", [NAME], ""),
-        ),
+        (_find("account_recovery_requests", "requests", "accounts", [NAME]), _condenser("get_recovery_request")),
     ),
     Query(
         "change_recovery_requests",
         "account_to_recover",
-        (("database_api.find_change_recovery_account_requests", {"accounts": [NAME]}, "requests"),),
+        (_find("change_recovery_account_requests", "requests", "accounts", [NAME]),),
     ),
-    Query(
-        "decline_voting_requests",
-        "account",
-        (("database_api.find_decline_voting_rights_requests", {"accounts": [NAME]}, "requests"),),
-    ),
+    Query("decline_voting_requests", "account", (_find("decline_voting_rights_requests", "requests", "accounts", [NAME]),)),
     Query(
         "witness_votes",
         "account",
-        (
-            (
-                "database_api.list_witness_votes",
-                {"start": [NAME, ""], "limit": COIN_MAX_ACCOUNT_WITNESS_VOTES, "order": "by_account_witness"},
-                "votes",
-            ),
-        ),
+        (_list("witness_votes", "votes", "by_account_witness", "", limit=COIN_MAX_ACCOUNT_WITNESS_VOTES),),
         count="witnesses_voted_for",
     ),
     Query(
         "proposal_votes",
         "voter",
         (
-            (
-                "database_api.list_proposal_votes",
-                {"start": [NAME, 0], "limit": PAGE, "order": "by_voter_proposal", "order_direction": "ascending", "status": "all"},
-                "proposal_votes",
-            ),
-            ("condenser_api.list_proposal_votes", [[NAME, 0], PAGE, "by_voter_proposal", "ascending", "all"], ""),
+            _list("proposal_votes", "proposal_votes", "by_voter_proposal", 0, **ASCENDING),
+            ("condenser_api.list_proposal_votes", [[NAME, 0], PAGE, "by_voter_proposal", *ASCENDING.values()], ""),
         ),
     ),
-    Query(
-        "smt_contributions",
-        "contributor",
-        (
-            (
-                "database_api.list_smt_contributions",
-                {"start": [NAME, LEAST_SYMBOL, 0], "limit": PAGE, "order": "by_contributor"},
-                "contributions",
-            ),
-        ),
-    ),
+    Query("smt_contributions", "contributor", (_list("smt_contributions", "contributions", "by_contributor", LEAST_SYMBOL, 0),)),
 )
-# What it means that a source has no method for the rows of a table.
+# The notes on tables whose rows a source has no method for, if they aren't the usual ones.
 UNASKED = {
     "escrows": "escrows: the source doesn't list them, so their amounts are with all others",
     "change_recovery_requests": "changes of recovery accounts that haven't taken effect: the source doesn't show them",
@@ -183,7 +152,7 @@ async def read_accounts(source: Source, names: Iterable[str], *, is_light: bool 
     """Read accounts with the rows that belong to them, or without these rows if they are `is_light`.
 
     The accounts that they use as proxies, directly or not, are read as light accounts. Names that the source doesn't have are omitted.
-    What the source doesn't show is added to the notes of its reader. Raises RefusedCall, SourceSilent and SourceWrong.
+    The notes of the source's reader name the rows that it doesn't show. Raises RefusedCall, SourceSilent and SourceWrong.
     """
     reader = await reader_of(source)
     batch: Batch = {}
@@ -248,13 +217,13 @@ def add(batch: Batch, table: str, row: PortableRow) -> None:
 async def _add_rows(source: Source, reader: Reader, batch: Batch, accounts: list[PortableRow]) -> None:
     """Add the rows that belong to accounts."""
     await source.find(*(method for query in QUERIES for method, _, _ in query.methods))
-    asked: list[tuple[Query, str, tuple[str, Any, str]]] = []
+    asked: list[tuple[Query, str, Method]] = []
     for query in QUERIES:
         if query.table == "smt_contributions" and not reader.spec.smt:
             continue
         if query.table == "witness_votes" and query.table in batch:  # the accounts' replies had them
             continue
-        known = await _served(source, query.methods)
+        known = await source.first_served(query.methods)
         if known is None:
             _note_unasked(reader.notes, query.table)
             continue
@@ -269,13 +238,6 @@ async def _add_rows(source: Source, reader: Reader, batch: Batch, accounts: list
             await _add_pages(source, reader, batch, query, name, rows)
 
 
-async def _served(source: Source, methods: Iterable[tuple[str, Any, str]]) -> tuple[str, Any, str] | None:
-    for known in methods:
-        if await source.has(known[0]):
-            return known
-    return None
-
-
 def _note_unasked(notes: Notes, table: str, why: str = "") -> None:
     text = UNASKED.get(table, f"{table.replace('_', ' ')}: the source doesn't show them")
     notes.add(f"{text or table} ({why[:SHOWN_CHARACTERS_MAX]})" if why else text)
@@ -283,7 +245,7 @@ def _note_unasked(notes: Notes, table: str, why: str = "") -> None:
 
 async def _add_pages(source: Source, reader: Reader, batch: Batch, query: Query, name: str, rows: list[PortableRow]) -> None:
     """Add the rows after the first page, up to ROWS_MAX in all."""
-    known = await _served(source, query.pages)
+    known = await source.first_served(query.pages)
     count = len(rows)
     while known is not None and count < ROWS_MAX:
         method, params, key = known
@@ -319,7 +281,7 @@ def _rows_of(reader: Reader, batch: Batch, query: Query, name: str, method: str,
 
 
 def _filled(params: Any, name: str, last: Any) -> Any:
-    """Return params with the values in place of NAME and LAST."""
+    """Return params in which `name` and `last` replace NAME and LAST."""
     if type(params) is dict:
         return {key: _filled(value, name, last) for key, value in params.items()}
     if type(params) is list:

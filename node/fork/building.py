@@ -1,4 +1,4 @@
-"""Builds a chain that begins where a live one stands, from the rows that were read of it."""
+"""Builds the chain of a fork from rows of its source."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -83,8 +83,8 @@ def build_fork(spec: ChainSpec, world: World, batches: Iterable[Batch] = (), nex
         processed = state.hardforks.processed_hardforks
         state.hardfork_times[: len(processed)] = processed
         start_round(state)
-        # Clients refer to the block after it, which must be on this chain.
-        state.set_props(last_irreversible_block_num=world.number)
+        # Clients refer to the block after the last irreversible one, which must be on this chain.
+        state.set_props(last_irreversible_block_num=world.header.number)
         import_batches(state, batches)
     chain = Chain(state)
     chain.start_at(world.header, no_block, is_changed_by_hand=False)
@@ -94,7 +94,7 @@ def build_fork(spec: ChainSpec, world: World, batches: Iterable[Batch] = (), nex
 def order_accounts(batch: Batch, others: Iterable[Batch]) -> None:
     """Add the accounts of other batches to the batch of the world as light accounts, so that all accounts are in the source's order.
 
-    What plugins know of accounts comes with them, since plugins derive it for accounts that come without it.
+    The plugins' rows of accounts are moved as well, because plugins derive them for accounts that are imported without them.
     """
     known = {row["name"] for row in batch.get("accounts", ())}
     for other in others:

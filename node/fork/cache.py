@@ -1,4 +1,4 @@
-"""The cache of a fork: a file beside the fork file with everything that was fetched on demand, so that it is here without a network, too.
+"""The cache of a fork: a file beside the fork file with everything that was fetched on demand, for runs without a network.
 
 The file is a sequence of frames, each with its length, its CRC-32 and a MessagePack value. The first value is the digest of the fork file,
 the others are entries. An incomplete last frame, which an interrupted write leaves, is cut off.
@@ -19,7 +19,7 @@ from rpc.declare.demand import Key
 from rpc.log import Log
 
 SUFFIX = ".fetched"
-CACHE_SIZE_MAX = 64 << 20  # bytes; what is fetched later isn't stored
+CACHE_SIZE_MAX = 64 << 20  # bytes; later fetches aren't stored
 FRAME = Layout("<II")  # the length and the CRC-32 of a value
 SYSTEM = SystemDisk()
 
@@ -27,7 +27,7 @@ _log = Log("fork")
 
 
 class CacheEntry(Struct, frozen=True, array_like=True):
-    """What one fetch gave: the keys that were fetched, packed rows (`ImportRows.packed`), and keys that the source doesn't have."""
+    """Result of one fetch: the fetched keys, their packed rows (`ImportRows.packed`), and the keys that the source doesn't have."""
 
     keys: tuple[Key, ...]
     packed: tuple[bytes, ...]
@@ -73,7 +73,7 @@ class FetchCache:
                 file.write(data, self._end)
                 file.truncate(self._end + len(data))
         except OSError as error:
-            _log.warning("what was fetched can't be stored", path=str(self._path), reason=error.strerror)
+            _log.warning("fetched rows can't be stored", path=str(self._path), reason=error.strerror)
         else:
             self._end += len(data)
 

@@ -1,8 +1,7 @@
-"""On demand: what a call names and isn't here is read from the source of the fork and put into the state before the call is answered.
+"""Fetches on demand: accounts, posts and proposals that a call names and the chain lacks are imported before the call is answered.
 
-While the source is asked, nothing else waits: other calls are answered, and blocks are made. What the source gives becomes a state edit
-(`ImportRows`) of the head block, made by a job of the processor, so it stays as other edits do. What was fetched also stays in memory, for
-a chain that is reverted to a time before the fetch.
+Meanwhile, other calls are answered, and blocks are made. The imported rows are a state edit (`ImportRows`) of the head block, made by a job
+of the processor, so they persist as other edits do. They also stay in memory, for a chain that is reverted to a time before the fetch.
 """
 
 from collections import OrderedDict
@@ -57,7 +56,7 @@ _log = Log("fork")
 
 
 class Fetched(Struct, frozen=True):
-    """What the source gave: portable rows in batches, each of which fits into one edit, and the keys that it doesn't have."""
+    """Result of a read: portable rows in batches that fit into an edit each, and the keys that the source doesn't have."""
 
     batches: list[Batch]
     unknown: frozenset[Key]
@@ -67,7 +66,7 @@ class Reader(Protocol):
     """Reads the rows of accounts, posts and proposals from a source."""
 
     async def read(self, keys: Sequence[Key]) -> Fetched:
-        """Read what these keys name. Raises NodeError if the source is silent or wrong."""
+        """Read the rows of these keys. Raises NodeError if the source is silent or wrong."""
 
 
 class _Running(Struct, eq=False):
@@ -79,7 +78,7 @@ class _Running(Struct, eq=False):
 
 
 class _Imported(Struct, eq=False):
-    """What one fetch gave: its edits, and the id of the block that they were last made in."""
+    """The edits of one fetch, and the id of the block in which they were last made."""
 
     edits: tuple[ImportRows, ...]
     block_id: bytes = b""
@@ -91,11 +90,11 @@ Record = Callable[[Fetch], None]
 
 
 class Demand:
-    """Finds and fetches what calls need from the source. `run` has to run meanwhile.
+    """Finds missing accounts, posts and proposals, and fetches them. Fetches need `run` as a task.
 
-    `edit` runs a function that changes the chain, as a job. `clock` returns seconds since 1970. `record` gets each finished fetch. What was
-    fetched is stored in `cache`, and used from there. Without a `reader`, only what is in the cache is fetched. Raises FileError if the
-    cache can't be used.
+    `edit` runs a function that changes the chain, as a job. `clock` returns seconds since 1970. `record` gets each finished fetch. Fetched
+    rows are stored in `cache`, and used from there. Without a `reader`, only rows in the cache are fetched. Raises FileError if the cache
+    can't be used.
     """
 
     def __init__(
@@ -142,7 +141,7 @@ class Demand:
             raise NotHere(partial(self.fetch, missing, new=frozenset(new)))
 
     def missing(self, keys: Iterable[Key]) -> Iterator[Key]:
-        """Yield those of these keys, and of the accounts in the authorities of signers, that aren't here and can be fetched."""
+        """Yield the keys, and the accounts in the authorities of signers, that the chain lacks and that can be fetched."""
         for key in keys:
             found = self._of_signer(key.name) if isinstance(key, SignerKey) else (key.key if isinstance(key, NewKey) else key,)
             yield from (one for one in found if not (is_here(self.chain.state, one) or self._is_unknown(one) or self._was_here(one)))
@@ -153,11 +152,11 @@ class Demand:
         return self.reader is not None or bool(self._imported)
 
     def _was_here(self, key: Key) -> bool:
-        """Whether what a key names has come in with an edit of this chain, or was deleted here since the fork."""
+        """Whether an edit of this chain has imported the rows of a key, or the key was deleted here since the fork."""
         return self._is_made(self._known().get(key)) or is_deleted(self.chain.state, key)
 
     def _known(self) -> dict[Key, _Imported]:
-        """Return what was fetched for each key, including fetches before a restart, which the chain's edits contain."""
+        """Return the edits of each fetched key. Those of fetches before a restart are found in the chain."""
         if not self._is_restored:
             self._is_restored = True
             made = {
@@ -172,7 +171,7 @@ class Demand:
         return self._imported
 
     def _of_signer(self, name: str) -> Iterator[AccountKey]:
-        """Yield a signer and the accounts in its authorities, as far as they are known and checks of signatures read them."""
+        """Yield a signer and the accounts in its authorities that checks of signatures read. Authorities that aren't here are skipped."""
         names, authorities = [name], self.chain.state.account_authorities.by_account
         seen = {name}
         for _ in range(COIN_MAX_SIG_CHECK_DEPTH + 1):
@@ -329,7 +328,7 @@ class Demand:
 
 
 def is_here(state: State, key: Key) -> bool:
-    """Whether the state has what a key names, in full."""
+    """Whether the state has all rows of a key."""
     if isinstance(key, AccountKey):
         return account_level(state, key.name) == "full"
     if isinstance(key, PostKey):
@@ -348,8 +347,8 @@ def is_deleted(state: State, key: Key) -> bool:
 
 
 def keys_in(batch: Batch) -> Iterator[Key]:
-    """Yield the keys of the accounts, posts and proposals in a batch."""
-    yield from (AccountKey(row["name"]) for row in batch.get("accounts", ()))
+    """Yield the keys of the accounts, posts and proposals in a batch. Light accounts are omitted: they can be fetched in full."""
+    yield from (AccountKey(row["name"]) for row in batch.get("accounts", ()) if not row.get("is_light"))
     yield from (PostKey(row["author"], row["permlink"]) for row in batch.get("comments", ()))
     yield from (ProposalKey(row["proposal_id"]) for row in batch.get("proposals", ()))
 

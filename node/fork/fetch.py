@@ -11,18 +11,19 @@ from msgspec.structs import replace
 
 from node.fork.accounts import read_accounts
 from node.fork.building import build_fork, extend_fork, forked_spec
-from node.fork.file import ForkFile, ForkOrigin, write_fork
+from node.fork.file import ForkFile, write_fork
 from node.fork.plugins import add_plugin_rows, read_plugin_world, without_posts
 from node.fork.posts import newest_posts, read_posts
 from node.fork.source import Source
 from node.fork.spec import chunks, reader_of
 from node.fork.world import read_world
 from node.runtime.errors import on_one_line
-from node.runtime.shutdown import first_error
+from node.runtime.shutdown import raised_alone
 from node.snapshots.base import new_chain
+from rpc.fork import ForkOrigin
 from state.chain.chain import Chain
 from state.plugins.registry import PLUGINS
-from state.portable import Batch
+from state.portable import Batch, CommentKey
 from state.protocol.spec import ChainSpec
 
 ACCOUNTS_AT_ONCE, POSTS_AT_ONCE, LISTS_AT_ONCE = 50, 20, 8
@@ -43,27 +44,26 @@ COUNTED = {
 }
 
 Item = TypeVar("Item")
-PostKey = tuple[str, str]
 Report = Callable[[str], object]
 
 
 class ForkRequest(Struct, frozen=True, kw_only=True):
-    """What a fork file is asked to have, and how the fork differs from its source.
+    """The accounts and posts that a fork file should have, and the differences of the fork from its source.
 
     `posts` are the author and permlink of posts, each of which comes with its whole discussion. `newest_posts` is the number of posts of
     each account.
     """
 
     accounts: tuple[str, ...] = ()
-    posts: tuple[PostKey, ...] = ()
+    posts: tuple[CommentKey, ...] = ()
     newest_posts: int = 0
     keys: Literal["derived", "kept"] = "derived"
     witnesses: int = 0
     keeps_chain_id: bool = False
 
 
-class Fetched(Struct):
-    """The batches that were read, the number of rows by kind, and notes on what is missing."""
+class FetchedRows(Struct):
+    """The batches that were read, the number of rows by kind, and notes on missing accounts and posts."""
 
     batches: list[Batch]
     counts: dict[str, int]
@@ -84,21 +84,36 @@ async def make_fork(source: Source, request: ForkRequest, report: Report, spec: 
     forked = forked_spec(world, keeps_keys=request.keys == "kept", witnesses=request.witnesses, keeps_chain_id=request.keeps_chain_id)
     report("building the chain")
     chain = build_fork(forked, world, fetched.batches)
-    origin = ForkOrigin(
+    return chain, origin_of(source, world.spec.chain_id, request, chain, fetched.counts, (*reader.notes.texts, *fetched.notes))
+
+
+def origin_of(
+    source: Source,
+    chain_id: bytes,
+    request: ForkRequest,
+    chain: Chain,
+    counts: dict[str, int],
+    notes: Iterable[str],
+    *,
+    is_complete: bool = False,
+) -> ForkOrigin:
+    """Return the origin of a chain that is at its fork block. `chain_id` is that of the source."""
+    props = chain.state.props
+    return ForkOrigin(
         source=source.url,
-        chain_id=world.spec.chain_id.hex(),
-        number=world.number,
-        block_id=world.header.id.hex(),
-        time=world.time,
+        chain_id=chain_id.hex(),
+        number=props.head_block_number,
+        block_id=props.head_block_id.hex(),
+        time=props.time,
         accounts=request.accounts,
         posts=post_names(request.posts),
         newest_posts=request.newest_posts,
+        is_complete=is_complete,
         keys=request.keys,
         witnesses=request.witnesses,
-        counts=fetched.counts,
-        notes=tuple(map(on_one_line, (*reader.notes.texts, *fetched.notes)))[:NOTES_MAX],
+        counts=counts,
+        notes=tuple(map(on_one_line, notes))[:NOTES_MAX],
     )
-    return chain, origin
 
 
 async def write_new_fork(source: Source, request: ForkRequest, path: Path, report: Report) -> None:
@@ -139,12 +154,12 @@ def request_again(fork: ForkFile) -> ForkRequest:
     )
 
 
-def post_names(posts: Iterable[PostKey]) -> tuple[str, ...]:
+def post_names(posts: Iterable[CommentKey]) -> tuple[str, ...]:
     """Return posts as text, for example @alice/first."""
     return tuple(f"@{author}/{permlink}" for author, permlink in posts)
 
 
-async def fetch(source: Source, request: ForkRequest, report: Report, of_posts: Batch | None = None) -> Fetched:
+async def fetch(source: Source, request: ForkRequest, report: Report, of_posts: Batch | None = None) -> FetchedRows:
     """Read accounts and posts. `report` is called with the progress. Raises NodeError.
 
     The last batch has the rows that refer to posts, first those of `of_posts`.
@@ -176,7 +191,7 @@ async def fetch(source: Source, request: ForkRequest, report: Report, of_posts: 
         count += len(keys)
         report(f"{count:,} of {len(wanted):,} posts with their discussions")
     batches.append(last)
-    return Fetched(batches, counted(batches), notes[:NOTES_MAX])
+    return FetchedRows(batches, counted(batches), notes[:NOTES_MAX])
 
 
 def add_rows(batch: Batch, more: Batch) -> None:
@@ -185,9 +200,9 @@ def add_rows(batch: Batch, more: Batch) -> None:
         batch.setdefault(section, []).extend(rows)
 
 
-async def newest_posts_of(source: Source, accounts: list[str], count: int, report: Report) -> list[PostKey]:
+async def newest_posts_of(source: Source, accounts: list[str], count: int, report: Report) -> list[CommentKey]:
     """Return the newest posts of each of the accounts, in the order of the accounts."""
-    found: dict[str, list[PostKey]] = {}
+    found: dict[str, list[CommentKey]] = {}
     limiter = trio.CapacityLimiter(LISTS_AT_ONCE)
 
     async def read(account: str) -> None:
@@ -195,12 +210,10 @@ async def newest_posts_of(source: Source, accounts: list[str], count: int, repor
             found[account] = await newest_posts(source, account, count)
             report(f"posts of {len(found):,} of {len(accounts):,} accounts")
 
-    try:
+    with raised_alone():
         async with trio.open_nursery() as nursery:
             for account in accounts:
                 nursery.start_soon(read, account)
-    except ExceptionGroup as group:
-        raise first_error(group) from None
     return [post for account in accounts for post in found[account]]
 
 

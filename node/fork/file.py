@@ -4,61 +4,25 @@ It is a base file (node/snapshots/base.py) with one more section. A chain starts
 """
 
 from pathlib import Path
-from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta, Struct
-from msgspec.structs import asdict
+from msgspec import Struct
 
 from node.runtime.errors import FileError
 from node.snapshots.base import read_base, write_base
 from node.snapshots.file import Snapshot, SnapshotError
 from node.storage.disk import Disk, SystemDisk
-from rpc.fork import Fork
+from rpc.fork import ForkOrigin
 from state.chain.chain import Chain
-from state.protocol.constants import COIN_MAX_WITNESSES
 from state.protocol.spec import ChainSpec
 
 SECTION = "fork"
 SECTION_SIZE_MAX = 1 << 20  # bytes, compressed
 SYSTEM = SystemDisk()
 
-ChainId = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
-BlockId = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}\Z")]
-Count = Annotated[int, Meta(ge=0)]
-RoundSize = Annotated[int, Meta(ge=0, le=COIN_MAX_WITNESSES)]
-
 
 class ForkError(FileError):
     """Error for an unusable fork file. The message contains the path and the reason."""
-
-
-class ForkOrigin(Struct, frozen=True, kw_only=True):
-    """The origin of a forked chain: the source and its block, and the options with which the file was made.
-
-    `chain_id` is that of the source. `accounts` and `posts` (`@author/permlink`) are the names that were asked for, and `newest_posts` is
-    the number of posts of each account. `is_complete` means that the file has everything of the source. `counts` are the numbers of
-    fetched rows by kind, and `notes` say what could not be fetched.
-    """
-
-    source: str
-    chain_id: ChainId
-    number: Annotated[int, Meta(ge=1)]
-    block_id: BlockId
-    time: Count
-    accounts: tuple[str, ...] = ()
-    posts: tuple[str, ...] = ()
-    newest_posts: Count = 0
-    is_complete: bool = False
-    keys: Literal["derived", "kept"] = "derived"
-    witnesses: RoundSize = 0  # that make blocks; 0: those of the source's schedule
-    counts: dict[str, Count] = {}
-    notes: tuple[str, ...] = ()
-
-
-def fork_of(origin: ForkOrigin) -> Fork:
-    """Return what a node shows of the origin of its chain."""
-    return Fork(**{name: value for name, value in asdict(origin).items() if name != "witnesses"})
 
 
 class ForkFile(Struct, frozen=True):

@@ -1,7 +1,7 @@
-"""What was before the base of a fork: blocks, operations and transactions, which the source is asked for.
+"""Answers calls about blocks, operations and transactions before the base of a fork, by asking its source.
 
-Its replies are checked in their form and numbers, and passed through. If the source has only the other JSON form of a method, its reply is
-converted. An account's operations are numbered on: those before the base have the source's numbers, and those of this chain follow.
+The form and the numbers of replies are checked, then replies are passed through. If the source has only the other JSON form of a method,
+its reply is converted. An account's operations before the base have the source's numbers, and those of this chain continue them.
 """
 
 from collections import OrderedDict
@@ -28,7 +28,8 @@ from state.protocol.errors import ChainError
 from state.protocol.transaction import OPERATION, block_number
 from state.protocol.values.integers import UINT32_MAX
 
-GROUPS = ("block_api", "account_history_api", "condenser_api", "transaction_status_api")
+HISTORY = "account_history_api"
+GROUPS = ("block_api", HISTORY, "condenser_api", "transaction_status_api")
 REPLIES_MAX, REPLIES_SIZE_MAX, REPLY_SIZE_MAX = 1_000, 32 << 20, 8 << 20  # of replies that are kept in memory; bytes of them as JSON
 PAGE, PAGES_MAX = 1_000, 20  # operations of an account per call, and calls in a row
 ID_DIGITS = 40
@@ -42,7 +43,7 @@ class NotServed(NodeError):
 
 
 class SourceHistory:
-    """Answers calls about what was before the base of a chain. Without a source, these are refused (`--history local`)."""
+    """Answers calls about blocks before the base of a chain. Without a source, these are refused (`--history local`)."""
 
     def __init__(self, chain: Chain, source: Source | None, limits: SourceLimits | None) -> None:
         self._chain, self._source, self._limits = chain, source, limits
@@ -59,11 +60,11 @@ class SourceHistory:
         }
 
     def call(self, method: Method, values: Sequence[Any], function: Function) -> Any:
-        """Return the result of a call, from the source if it is about what was before the base. Raises NotHere if it isn't known yet."""
+        """Return the result of a call, from the source if it is about blocks before the base. Raises NotHere until that is known."""
         rule = self._rules.get(method.name.partition(".")[2]) if method.group in GROUPS and self._chain.base else None
         return function(*values) if rule is None else rule(method, values, function)
 
-    # -------------------------------------------------------------- replies that are kept
+    # -------------------------------------------------------------- cached replies
 
     def _reply(self, what: str, key: Any, ask: Ask) -> Any:
         """Return the reply that was kept under this key. Raises NotHere if there is none; the fetch then keeps it."""
@@ -95,9 +96,13 @@ class SourceHistory:
         while len(self._replies) > REPLIES_MAX or self._size > REPLIES_SIZE_MAX:
             self._size -= self._replies.popitem(last=False)[1][1]
 
-    async def _ask(self, method: Method, calls: dict[str, Any]) -> tuple[str, Any]:
-        """Ask the source by the called method, or by the other of these methods if it lacks that one. Return the method and its result."""
+    async def _ask(self, method: Method, group: str, params: dict[str, Any]) -> tuple[str, Any]:
+        """Ask the source by the called method, or by the method of `group` or condenser_api if it lacks that one. Return the method and its
+        result.
+        """
         assert self._source is not None, "without a source, nothing is asked"
+        short = method.name.partition(".")[2]
+        calls: dict[str, Any] = {f"{group}.{short}": params, f"condenser_api.{short}": list(params.values())}
         found = await self._source.first_of(*sorted(calls.items(), key=lambda call: call[0] != method.name))
         if found is None:
             raise NotServed(f"{self._source.url} doesn't serve {method.name}")
@@ -110,7 +115,7 @@ class SourceHistory:
     # -------------------------------------------------------------- blocks
 
     def _block(self, method: Method, values: Sequence[Any], function: Function) -> Any:
-        """get_block and get_block_header."""
+        """Answer get_block or get_block_header."""
         number = values[0]
         if not 0 < number <= self._chain.base:
             return function(*values)
@@ -118,8 +123,7 @@ class SourceHistory:
 
     async def _ask_block(self, method: Method, number: int) -> Any:
         short = method.name.partition(".")[2]
-        calls = {f"block_api.{short}": {"block_num": number}, f"condenser_api.{short}": [number]}
-        name, reply = await self._ask(method, calls)
+        name, reply = await self._ask(method, "block_api", {"block_num": number})
         member = "header" if short.endswith("header") else "block"
         # Nodes of the family differ in whether block_api wraps a header.
         block = reply.get(member, reply or None) if isinstance(reply, dict) else reply
@@ -140,7 +144,7 @@ class SourceHistory:
         return {method.key: block} if method.key else block
 
     def _operations(self, method: Method, values: Sequence[Any], function: Function) -> Any:
-        """get_ops_in_block."""
+        """Answer get_ops_in_block."""
         number, only_virtual = values
         if not 0 < number <= self._chain.base:
             return function(*values)
@@ -148,9 +152,7 @@ class SourceHistory:
         return self._reply(f"block {number}", (method.name, number, only_virtual), ask)
 
     async def _ask_operations(self, method: Method, number: int, only_virtual: bool) -> Any:
-        params = {"block_num": number, "only_virtual": only_virtual}
-        calls = {"account_history_api.get_ops_in_block": params, "condenser_api.get_ops_in_block": [number, only_virtual]}
-        name, reply = await self._ask(method, calls)
+        name, reply = await self._ask(method, HISTORY, {"block_num": number, "only_virtual": only_virtual})
         found = reply.get("ops") if isinstance(reply, dict) else reply
         operations = self._checked_operations(method, name, found)
         if any(operation["block"] != number for operation in operations):
@@ -158,7 +160,7 @@ class SourceHistory:
         return {method.key: operations} if method.key else operations
 
     def _virtual_operations(self, method: Method, values: Sequence[Any], function: Function) -> Any:
-        """enum_virtual_ops: the operations of before the base, then, once the source has no more of them, those of this chain."""
+        """Answer enum_virtual_ops: the operations before the base, then, if the source has no more of them, those of this chain."""
         begin, end = values
         first = self._chain.base + 1
         if not 0 < begin < min(end, first):
@@ -174,7 +176,7 @@ class SourceHistory:
         return here | {"ops": [*before["ops"], *here["ops"]]}
 
     async def _ask_virtual_operations(self, method: Method, begin: int, end: int) -> Any:
-        name, reply = await self._ask(method, {method.name: {"block_range_begin": begin, "block_range_end": end}})
+        name, reply = await self._ask(method, HISTORY, {"block_range_begin": begin, "block_range_end": end})
         if not isinstance(reply, dict) or not is_number(reply.get("next_block_range_begin")):
             raise self._wrong(name, "next_block_range_begin", "expected a number")
         operations = self._checked_operations(method, name, reply.get("ops"))
@@ -211,9 +213,8 @@ class SourceHistory:
         return function(*values) if found is None else found
 
     async def _ask_transaction(self, method: Method, trx_id: str) -> Any:
-        calls: dict[str, Any] = {"account_history_api.get_transaction": {"id": trx_id}, "condenser_api.get_transaction": [trx_id]}
         try:
-            name, reply = await self._ask(method, calls)
+            name, reply = await self._ask(method, HISTORY, {"id": trx_id})
         except RefusedCall:
             return None
         if not isinstance(reply, dict) or reply.get("transaction_id") != trx_id or not is_number(reply.get("block_num")):
@@ -293,9 +294,7 @@ class SourceHistory:
         return found
 
     async def _ask_page(self, method: Method, account: str, last: int, limit: int) -> list[Any]:
-        params = {"account": account, "start": last, "limit": limit}
-        calls = {"account_history_api.get_account_history": params, "condenser_api.get_account_history": [account, last, limit]}
-        name, reply = await self._ask(method, calls)
+        name, reply = await self._ask(method, HISTORY, {"account": account, "start": last, "limit": limit})
         found = reply.get("history") if isinstance(reply, dict) else reply
         if not isinstance(found, list) or not all(isinstance(entry, list) and len(entry) == 2 and is_number(entry[0]) for entry in found):
             raise self._wrong(name, "history", "expected a list of numbered operations")

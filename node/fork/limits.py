@@ -1,4 +1,4 @@
-"""Limits of what clients can have asked of the source, and of how long their calls wait for it."""
+"""Limits of the fetches that clients can cause, and of the time that their calls wait for the source."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,12 +14,12 @@ from rpc.jsonrpc.scheduler import Stopwatch
 CALL_SECONDS_MAX = 20  # a call's wait for the source
 PATIENCE_SECONDS = 8  # how long a call of the source is repeated while it gives no usable reply
 FETCHES_MAX = 8  # concurrent fetches; further ones wait, round-robin by client address
-UNITS_PER_KEY = 100  # units of a client's allowance for each thing that is asked of the source: 200 at once, then 10 per second
-SILENT_SECONDS = 5  # how long the source isn't asked after it was silent
+UNITS_PER_KEY = 100  # units of a client's allowance for each fetched thing: 200 at once, then 10 per second
+SILENT_SECONDS = 5  # pause after the source was silent
 
 
 class SourceLimits:
-    """Limits of one source, `url`. An address has an allowance of fetches; clients with local rights have none."""
+    """Limits of one source, `url`. An address has an allowance of fetches; clients with local rights have no limit."""
 
     def __init__(self, url: str, stopwatch: Stopwatch) -> None:
         self.url, self.stopwatch = url, stopwatch

@@ -1,7 +1,7 @@
-"""Going along: the source's later blocks are followed, and their transactions applied on the fork as transactions of its own.
+"""Applies the transactions of the source's later blocks on the fork, as transactions of its own.
 
-A transaction is applied if everything is here that its operations name. It needs no signature, and it gets the dates of the fork. As on the
-source, the rules of the fork can refuse it. The operations of all others are counted by the reason.
+A transaction is applied if the fork has everything that its operations name. It needs no signature, and it gets the dates of the fork. The
+rules of the fork can refuse it. The operations of transactions that aren't applied are counted by reason.
 """
 
 from collections.abc import Sequence
@@ -64,8 +64,8 @@ class Mirror:
     If the source replaces blocks, because it switches to another fork, their successors are applied, too. Transactions of replaced blocks
     aren't undone, and those that are in blocks again aren't applied twice.
 
-    The counts are added to `fork.mirrored`. With `position`, the number of the next block is kept in a file, so that a restart goes on
-    from there.
+    The counts are added to `fork.mirrored`. With `position`, the number of the next block is kept in a file, and a restart resumes from
+    there.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Mirror:
         self._done: set[bytes] = set()  # transactions of replaced blocks
 
     async def run(self) -> None:
-        """Follow the source until cancelled. While it doesn't answer, try again."""
+        """Follow the source until cancelled. After a failure, try again."""
         while True:
             try:
                 await self.follow()
@@ -219,5 +219,5 @@ def digest(value: Any) -> bytes:
 
 
 def needed(operations: Sequence[Operation]) -> list[Key]:
-    """Return what must be here so that operations have the effect that they have on the source."""
+    """Return the keys that the fork must have, so that operations have the same effect as on the source."""
     return [key for key in dict.fromkeys(named_by_transaction(operations)) if not isinstance(key, (NewKey, SignerKey))]

@@ -1,8 +1,8 @@
-"""Calls for the data of plugins: lists that are read page by page for many accounts at once, and what a source doesn't serve."""
+"""Calls for the data of plugins: lists are read page by page for many accounts at once, and missing methods are noted."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import trio
 from msgspec import Struct
@@ -12,12 +12,14 @@ from node.client.http import SHOWN_CHARACTERS_MAX
 from node.fork.rows import Parts, Reader
 from node.fork.source import Call, Source, is_missing
 from node.runtime.errors import NodeError
-from node.runtime.shutdown import first_error
+from node.runtime.shutdown import raised_alone
 from state.portable import Batch
-from state.protocol.values.text import is_valid_account_name
 
 ROWS_MAX = 1_000_000  # rows of one list
 GATHERING_SECONDS = 0.002  # until calls are sent, so that other tasks can add theirs
+
+
+Item = TypeVar("Item")
 
 
 class Listing(Struct, frozen=True):
@@ -57,7 +59,7 @@ class PluginCalls:
         self._waiting: list[_Asked] = []
 
     async def serves(self, method: str, without: str) -> bool:
-        """Whether the source serves a method. If not, note what is read without it."""
+        """Whether the source serves a method. If not, add the note `without`, which names the missing rows."""
         if await self.source.has(method):
             return True
         self.reader.notes.add(f"{without} (the source doesn't show them)")
@@ -82,6 +84,10 @@ class PluginCalls:
                 why = "the source doesn't serve it" if is_missing(reply) else reply.message[:SHOWN_CHARACTERS_MAX]
                 self.reader.notes.add(f"{method} was refused: {why}")
         return [None if isinstance(reply, RefusedCall) else reply for reply in replies]
+
+    async def of_each(self, items: Sequence[Item], calls: Iterable[Call]) -> list[tuple[Item, Any]]:
+        """Make a call for each item. Return the items with their results, except those whose call was refused."""
+        return [(item, reply) for item, reply in zip(items, await self.ask(list(calls)), strict=True) if reply is not None]
 
     async def _send(self) -> None:
         """Make the calls that tasks are waiting for."""
@@ -120,24 +126,13 @@ class PluginCalls:
             starts = following
         return {name: list(records.values()) for name, records in found.items()}
 
-    def name(self, method: str, value: str, member: str = "") -> str:
-        """Return the name of an account. Raises SourceWrong for a name that no account can have."""
-        if not is_valid_account_name(value):
-            raise self.reader.wrong(method, member, "it is not the name of an account")
-        return value
-
 
 async def together(*tasks: Callable[[], Awaitable[object]]) -> None:
     """Run tasks at the same time. Raises the first error of them."""
-    try:
+    with raised_alone():
         async with trio.open_nursery() as nursery:
             for task in tasks:
                 nursery.start_soon(task)
-    except BaseExceptionGroup as group:
-        expected, other = group.split(NodeError)
-        if expected is None or other is not None:
-            raise
-        raise first_error(expected) from None
 
 
 def extend(batch: Batch, section: str, rows: Iterable[dict[str, Any]]) -> None:

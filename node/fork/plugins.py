@@ -1,29 +1,29 @@
 """Reads the data of plugins from a source: resource credits, reputations, relations, blogs, feeds, tags, keys, trades.
 
-social.py reads communities. Most sections are read by methods of `condenser_api`, which every node of the family serves. What a source
-doesn't serve is derived when the rows come in, and a note says so.
+social.py reads communities. Most sections are read by methods of `condenser_api`, which every node of the family serves. Sections
+that a source doesn't serve are derived when the rows are imported, and a note says so.
 """
 
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from node.fork.accounts import add_accounts
+from node.fork.accounts import NAMES_AT_ONCE, add_accounts
 from node.fork.plugin_calls import Listing, PluginCalls, extend, together
 from node.fork.resources import RESOURCE_PARAMETERS, RESOURCE_POOLS, pools_in, resources_in
-from node.fork.rows import Parts, PortableRow
+from node.fork.rows import Parts
 from node.fork.social import add_reblogs, add_social_rows
 from node.fork.source import Source
 from node.fork.spec import chunks, reader_of
 from state.plugins.follow.rows import WORDS
 from state.plugins.market_history import BUCKET_SIZES
-from state.portable import Batch
+from state.portable import Batch, PortableRow
 from state.protocol.constants import TIME_MAX
 from state.protocol.keys.keys import public_key_text
 from state.protocol.values.asset import SBD, Asset
 from state.protocol.values.text import time_text
 
-NAMES_AT_ONCE, KEYS_AT_ONCE, ACCOUNTS_AT_ONCE, POSTS_AT_ONCE = 500, 100, 100, 100
+KEYS_AT_ONCE, ACCOUNTS_AT_ONCE, POSTS_AT_ONCE = 100, 100, 100
 RELATIONS_PAGE, AUTHORS_MAX, TAGS_PAGE, TRADES_PAGE, REPUTATIONS_PAGE = 1000, 2000, 100, 1000, 1000
 ENTRIES_PAGE, NEWEST_ENTRIES, REBLOGGERS_MAX = 500, 100, 10_000
 TAGS_USED_MAX, TRADES_MAX = 1000, 10_000_000
@@ -47,9 +47,9 @@ TOTALS = Listing("tags/totals", TRENDING_TAGS, lambda name, start: [start, TAGS_
 
 
 async def add_plugin_rows(source: Source, batch: Batch, *, is_complete: bool = False) -> None:
-    """Add the rows of plugins about the accounts and comments of a batch to it. About light accounts, only few are read.
+    """Add the rows of plugins about the accounts and comments of a batch to it. For light accounts, only a few are read.
 
-    Communities that the posts belong to come in as light accounts. With `is_complete`, lists are read to their end, otherwise only their
+    Communities that the posts belong to are added as light accounts. With `is_complete`, lists are read to their end, otherwise only their
     first page. Raises SourceSilent and SourceWrong.
     """
     calls = PluginCalls(source, await reader_of(source), is_complete=is_complete)
@@ -88,7 +88,7 @@ OF_POSTS = ("follow/blogs", "follow/feeds", "communities/reblogs", "communities/
 
 
 def without_posts(batch: Batch) -> Batch:
-    """Remove the rows of plugins that refer to posts from a batch, and return them. They come in only if the posts are here before."""
+    """Remove the rows of plugins that refer to posts from a batch, and return them. They are imported after the posts."""
     return {section: batch.pop(section) for section in OF_POSTS if section in batch}
 
 
@@ -119,10 +119,9 @@ async def add_credits(calls: PluginCalls, batch: Batch, names: Iterable[str]) ->
     if not await calls.serves(FIND_RC, "resource credits of accounts: they begin with full ones"):
         return
     asked = list(chunks(names, NAMES_AT_ONCE))
-    for some, reply in zip(asked, await calls.ask([(FIND_RC, {"accounts": some}) for some in asked]), strict=True):
-        if reply is not None:
-            rows = calls.reader.rows("rc/accounts", FIND_RC, reply, "rc_accounts")
-            extend(batch, "rc/accounts", (row for row in rows if row["account"] in set(some)))
+    for some, reply in await calls.of_each(asked, ((FIND_RC, {"accounts": some}) for some in asked)):
+        rows = calls.reader.rows("rc/accounts", FIND_RC, reply, "rc_accounts")
+        extend(batch, "rc/accounts", (row for row in rows if row["account"] in set(some)))
 
 
 async def add_reputations(calls: PluginCalls, batch: Batch, names: Iterable[str]) -> None:
@@ -135,9 +134,8 @@ async def add_reputations(calls: PluginCalls, batch: Batch, names: Iterable[str]
         # Pages of a complete copy contain the accounts that follow, so that one call is enough for most names.
         part = wanted[:1] if calls.is_complete else wanted[:NAMES_AT_ONCE]
         last = part[-1]
-        for name, reply in zip(part, await calls.ask([(REPUTATIONS, [name, size]) for name in part]), strict=True):
-            values = [] if reply is None else calls.reader.items(REPUTATIONS, reply, "", size)
-            rows = calls.reader.rows("reputation/rows", REPUTATIONS, values)
+        for name, reply in await calls.of_each(part, ((REPUTATIONS, [name, size]) for name in part)):
+            rows = calls.reader.rows("reputation/rows", REPUTATIONS, calls.reader.items(REPUTATIONS, reply, "", size))
             known = set(wanted) if calls.is_complete else {name}
             extend(batch, "reputation/rows", (row for row in rows if row["account"] in known))
             last = max([last, *(row["account"] for row in rows)])
@@ -175,8 +173,8 @@ async def add_key_references(calls: PluginCalls, batch: Batch) -> None:
 async def add_follow_rows(calls: PluginCalls, batch: Batch, accounts: list[PortableRow]) -> None:
     """Add the relations, counts, blogs, feeds and reblogged authors of accounts.
 
-    In a complete copy, which has all relations, the counts are derived from these. Nobody but a follower has a feed, and an account without
-    posts, relations and blog has reblogged nobody.
+    In a complete copy, which has all relations, the counts are derived from these. Only followers have a feed, and an account without
+    posts, relations and a blog has reblogged nobody.
     """
     names = [row["name"] for row in accounts]
     if not calls.is_complete:
@@ -205,9 +203,8 @@ async def add_relations(calls: PluginCalls, batch: Batch, names: list[str]) -> s
 async def add_counts(calls: PluginCalls, batch: Batch, names: list[str]) -> None:
     """Add the numbers of followers and of followed accounts."""
     if await calls.serves(COUNTS, "numbers of followers"):
-        for name, reply in zip(names, await calls.ask([(COUNTS, [name]) for name in names]), strict=True):
-            if reply is not None:
-                extend(batch, "follow/counts", [calls.reader.row("follow/counts", COUNTS, reply) | {"account": name}])
+        for name, reply in await calls.of_each(names, ((COUNTS, [name]) for name in names)):
+            extend(batch, "follow/counts", [calls.reader.row("follow/counts", COUNTS, reply) | {"account": name}])
 
 
 async def add_entries(
@@ -226,14 +223,13 @@ async def add_entries(
 async def add_authors(calls: PluginCalls, batch: Batch, names: list[str]) -> None:
     """Add the authors whose posts accounts have reblogged."""
     if await calls.serves(AUTHORS, "authors whose posts accounts have reblogged"):
-        for name, reply in zip(names, await calls.ask([(AUTHORS, [name]) for name in names]), strict=True):
-            if reply is not None:
-                rows = calls.reader.rows("follow/authors", AUTHORS, calls.reader.items(AUTHORS, reply, "", AUTHORS_MAX))
-                extend(batch, "follow/authors", (row | {"blogger": name} for row in rows))
+        for name, reply in await calls.of_each(names, ((AUTHORS, [name]) for name in names)):
+            rows = calls.reader.rows("follow/authors", AUTHORS, calls.reader.items(AUTHORS, reply, "", AUTHORS_MAX))
+            extend(batch, "follow/authors", (row | {"blogger": name} for row in rows))
 
 
 async def add_blogs_of_posts(calls: PluginCalls, batch: Batch, comments: list[PortableRow]) -> None:
-    """Add the entries of posts in the blogs of their authors. Entries come in only after their posts."""
+    """Add the entries of posts in the blogs of their authors. Entries are imported only after their posts."""
     posts = {(row["author"], row["permlink"]) for row in comments if not row.get("parent_author")}
     authors = {author for author, _ in posts} - {row["name"] for row in batch.get("accounts", ()) if not row.get("is_light")}
     if authors and await calls.serves(BLOG, "blogs of accounts"):
@@ -296,13 +292,8 @@ async def relation_lists(calls: PluginCalls, method: str, other: str) -> list[Li
 
 def blog_row(account: str, parts: Parts) -> PortableRow:
     """Return the row of an entry in an account's blog."""
-    entry, post = parts["entry"], parts["comment.row"]
-    return {
-        "account": account,
-        "comment": (post["author"], post["permlink"]),
-        "number": entry["number"],
-        "reblogged_on": entry["reblogged_on"],
-    }
+    post = parts["comment.row"]
+    return {**parts["entry"], "account": account, "comment": (post["author"], post["permlink"])}
 
 
 def feed_row(account: str, parts: Parts) -> PortableRow:
@@ -324,10 +315,9 @@ async def add_tags_of_authors(calls: PluginCalls, batch: Batch, names: list[str]
     """Add the counts of the tags that accounts have used."""
     if not await calls.serves(TAGS_USED, "tags that authors have used: those of their posts here"):
         return
-    for name, reply in zip(names, await calls.ask([(TAGS_USED, [name]) for name in names]), strict=True):
-        if reply is not None:
-            rows = calls.reader.rows("tags/authors", TAGS_USED, calls.reader.items(TAGS_USED, reply, "", TAGS_USED_MAX))
-            extend(batch, "tags/authors", (row | {"author": name} for row in rows))
+    for name, reply in await calls.of_each(names, ((TAGS_USED, [name]) for name in names)):
+        rows = calls.reader.rows("tags/authors", TAGS_USED, calls.reader.items(TAGS_USED, reply, "", TAGS_USED_MAX))
+        extend(batch, "tags/authors", (row | {"author": name} for row in rows))
 
 
 async def add_tagged(calls: PluginCalls, batch: Batch, comments: list[PortableRow]) -> None:
@@ -354,10 +344,8 @@ async def add_tagged(calls: PluginCalls, batch: Batch, comments: list[PortableRo
 async def add_market(calls: PluginCalls, batch: Batch) -> None:
     """Add the buckets of trades, and the newest trades, or all of them in a complete copy."""
     times = [time_text(0), time_text(LAST_TIME)]
-    replies = await calls.ask([(BUCKETS, [seconds, *times]) for seconds in BUCKET_SIZES])
-    for reply in replies:
-        if reply is not None:
-            extend(batch, "market_history/buckets", calls.reader.rows("market_history/buckets", BUCKETS, reply))
+    for _, reply in await calls.of_each(BUCKET_SIZES, ((BUCKETS, [seconds, *times]) for seconds in BUCKET_SIZES)):
+        extend(batch, "market_history/buckets", calls.reader.rows("market_history/buckets", BUCKETS, reply))
     trades = await all_trades(calls) if calls.is_complete else await newest_trades(calls)
     extend(batch, "market_history/trades", (row | {"number": number} for number, row in enumerate(trades)))
 

@@ -1,6 +1,6 @@
 """Reads posts of a source with their discussions, texts and votes.
 
-database_api shows all columns. Behind an indexer only condenser_api and bridge are there. Some indexers leave out members of
+database_api shows all columns. Nodes behind an indexer serve only condenser_api and bridge. Some indexers leave out members of
 `get_content`, which are then computed from the votes (`complete`).
 """
 
@@ -10,15 +10,12 @@ from typing import Any
 
 from node.client.errors import RefusedCall
 from node.fork.accounts import add, add_accounts, sort_accounts
-from node.fork.rows import Parts, PortableRow, Reader
+from node.fork.rows import Parts, Reader
 from node.fork.source import Source
 from node.fork.spec import chunks, reader_of
-from state.portable import Batch
+from state.portable import Batch, CommentKey, PortableRow
 from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_PERMLINK_LENGTH, TIME_MAX
 from state.protocol.values.text import is_valid_account_name, size
-
-Key = tuple[str, str]
-"""Author and permlink of a post or a reply."""
 
 PAGE = 1000
 DISCUSSION_MAX = 2000
@@ -40,7 +37,7 @@ NEWEST: tuple[tuple[str, str], ...] = (
 BRIDGE_PAGE, NEVER = 20, "2038-01-19T03:14:07"
 
 
-async def read_posts(source: Source, posts: Iterable[Key], *, discussions: bool = True) -> Batch:
+async def read_posts(source: Source, posts: Iterable[CommentKey], *, discussions: bool = True) -> Batch:
     """Read posts or replies with the posts that they reply to, or with their whole discussions. Their authors and voters are read as light
     accounts.
 
@@ -64,7 +61,7 @@ async def read_posts(source: Source, posts: Iterable[Key], *, discussions: bool 
     return batch
 
 
-async def newest_posts(source: Source, account: str, count: int) -> list[Key]:
+async def newest_posts(source: Source, account: str, count: int) -> list[CommentKey]:
     """Return the newest posts of an account, newest first, without replies. Raises RefusedCall, SourceSilent and SourceWrong."""
     reader = await reader_of(source)
     if not is_valid_account_name(account) or count <= 0:
@@ -85,8 +82,8 @@ async def newest_posts(source: Source, account: str, count: int) -> list[Key]:
     return []
 
 
-async def _newest_by(source: Source, reader: Reader, method: str, key: str, account: str, count: int) -> list[Key]:
-    found: dict[Key, None] = {}
+async def _newest_by(source: Source, reader: Reader, method: str, key: str, account: str, count: int) -> list[CommentKey]:
+    found: dict[CommentKey, None] = {}
     while len(found) < count:
         start = next(reversed(found))[1] if found else ""
         if method.startswith("bridge."):
@@ -108,9 +105,9 @@ async def _newest_by(source: Source, reader: Reader, method: str, key: str, acco
     return list(found)[:count]
 
 
-async def _newest_by_permlink(source: Source, reader: Reader, account: str, count: int) -> list[Key]:
+async def _newest_by_permlink(source: Source, reader: Reader, account: str, count: int) -> list[CommentKey]:
     """Return the newest posts from the list of all posts and replies of an account, which is ordered by permlink."""
-    found: dict[Key, PortableRow] = {}
+    found: dict[CommentKey, PortableRow] = {}
     start, listed = "", 0
     while listed < LISTED_MAX:
         reply = await source.call(LIST, {"start": [account, start], "limit": PAGE, "order": "by_permlink"})
@@ -127,13 +124,13 @@ async def _newest_by_permlink(source: Source, reader: Reader, account: str, coun
     return sorted(found, key=lambda key: (-found[key]["created"], key))[:count]
 
 
-def is_key(key: Key) -> bool:
+def is_key(key: CommentKey) -> bool:
     """Whether author and permlink can be those of a post."""
     author, permlink = key
     return is_valid_account_name(author) and 0 < size(permlink) <= COIN_MAX_PERMLINK_LENGTH
 
 
-def key_of(reader: Reader, method: str, value: Any, member: str) -> Key:
+def key_of(reader: Reader, method: str, value: Any, member: str) -> CommentKey:
     """Return the author and permlink in the record of a post."""
     author, permlink = (value.get(name) for name in ("author", "permlink")) if type(value) is dict else (None, None)
     if type(author) is not str or type(permlink) is not str or not is_key((author, permlink)):
@@ -146,16 +143,16 @@ class _Posts:
 
     def __init__(self, source: Source, reader: Reader) -> None:
         self._source, self._reader = source, reader
-        self.found: dict[Key, Parts | None] = {}
-        self.votes: dict[Key, list[tuple[str, PortableRow]]] = {}
-        self._roots: dict[Key, Key] = {}
-        self._ids: dict[Key, int] = {}  # of the source's rows, which are in the order in which they were written
+        self.found: dict[CommentKey, Parts | None] = {}
+        self.votes: dict[CommentKey, list[tuple[str, PortableRow]]] = {}
+        self._roots: dict[CommentKey, CommentKey] = {}
+        self._ids: dict[CommentKey, int] = {}  # of the source's rows, which are in the order in which they were written
 
-    async def read(self, keys: Sequence[Key]) -> None:
+    async def read(self, keys: Sequence[CommentKey]) -> None:
         """Read posts."""
         raise NotImplementedError
 
-    async def members(self, root: Key, count: int) -> list[Key]:
+    async def members(self, root: CommentKey, count: int) -> list[CommentKey]:
         """Read the `count` posts of a discussion, or only their keys. Return the keys of those that the source lists."""
         raise NotImplementedError
 
@@ -185,7 +182,7 @@ class _Posts:
             if not missing or len(self.found) + len(missing) > READ_MAX:
                 break
             await self.read(missing)
-        below: dict[Key | None, list[Key]] = {}
+        below: dict[CommentKey | None, list[CommentKey]] = {}
         for key, parts in self.found.items():
             if parts is not None:
                 below.setdefault(_parent(parts), []).append(key)
@@ -215,14 +212,14 @@ class _Posts:
                 add(batch, "comment_votes", {"comment": key, "voter": voter, **vote})
         return batch
 
-    def keep(self, key: Key, value: dict[str, Any], parts: Parts) -> None:
+    def keep(self, key: CommentKey, value: dict[str, Any], parts: Parts) -> None:
         """Keep the parts of a post that were read from the record `value`."""
         self.found[key] = parts
         number = value.get("id")
         self._ids[key] = number if type(number) is int else 0
 
 
-def _parent(parts: Parts) -> Key | None:
+def _parent(parts: Parts) -> CommentKey | None:
     """Return the post that a reply replies to, or None for a post."""
     row = parts["row"]
     author = row.get("parent_author", "")
@@ -232,7 +229,7 @@ def _parent(parts: Parts) -> Key | None:
 class _DatabasePosts(_Posts):
     """Posts from database_api."""
 
-    async def read(self, keys: Sequence[Key]) -> None:
+    async def read(self, keys: Sequence[CommentKey]) -> None:
         missing = [key for key in keys if key not in self.found]
         # Nodes differ in the name of the argument.
         calls = [
@@ -255,13 +252,13 @@ class _DatabasePosts(_Posts):
                     parts["texts"] = shown["texts"]
         return await super().batch()
 
-    async def members(self, root: Key, count: int) -> list[Key]:
+    async def members(self, root: CommentKey, count: int) -> list[CommentKey]:
         if not await self._source.has(LIST):
             return await _bridge_members(self._source, self._reader, root)
-        found: dict[Key, None] = {}
-        start: Key = ("", "")
+        found: dict[CommentKey, None] = {}
+        start: CommentKey = ("", "")
         while len(found) < DISCUSSION_MAX:
-            # The list goes on with other discussions. Each page but the first begins with the last post of the page before.
+            # The list continues with other discussions. Each page but the first begins with the last post of the page before.
             limit = max(1, min(PAGE, count - len(found) + 1))
             try:
                 reply = await self._source.call(LIST, {"start": [*root, *start], "limit": limit, "order": "by_root"})
@@ -287,7 +284,7 @@ class _DatabasePosts(_Posts):
                 if (parts["comment"]["author"], parts["comment"]["permlink"]) == key:
                     self.votes.setdefault(key, []).append((parts["extras"]["voter"], parts["row"]))
 
-    def _add(self, method: str, reply: Any, root: Key | None = None) -> list[Key]:
+    def _add(self, method: str, reply: Any, root: CommentKey | None = None) -> list[CommentKey]:
         """Add the posts in a reply, only those with the root `root` if it is given. Return their keys."""
         keys = []
         for at, value in enumerate(self._reader.items(method, reply, "comments", PAGE)):
@@ -304,7 +301,7 @@ class _DatabasePosts(_Posts):
 class _CondenserPosts(_Posts):
     """Posts from condenser_api, whose records contain the votes."""
 
-    async def read(self, keys: Sequence[Key]) -> None:
+    async def read(self, keys: Sequence[CommentKey]) -> None:
         missing = [key for key in keys if key not in self.found]
         replies = await self._source.attempt([(CONTENT, list(key)) for key in missing])
         for key, reply in zip(missing, replies, strict=True):
@@ -315,7 +312,7 @@ class _CondenserPosts(_Posts):
             elif not isinstance(reply, RefusedCall | dict):
                 raise self._reader.wrong(CONTENT, "", "it is not a post")
 
-    async def members(self, root: Key, count: int) -> list[Key]:
+    async def members(self, root: CommentKey, count: int) -> list[CommentKey]:
         if await self._source.has(DISCUSSION):
             # It ends at 50 levels and 500 posts.
             members = await _bridge_members(self._source, self._reader, root)
@@ -336,7 +333,7 @@ class _CondenserPosts(_Posts):
     async def read_votes(self) -> None:
         """Do nothing: the votes came with the posts."""
 
-    def _add(self, key: Key, value: dict[str, Any]) -> None:
+    def _add(self, key: CommentKey, value: dict[str, Any]) -> None:
         reader = self._reader
         if type(value.get("json_metadata")) is dict:  # parsed by an indexer
             value = value | {"json_metadata": json.dumps(value["json_metadata"])}
@@ -352,7 +349,7 @@ class _CondenserPosts(_Posts):
             self.votes.setdefault(key, []).append((shown["extras"]["voter"], shown["row"]))
 
 
-async def _bridge_members(source: Source, reader: Reader, root: Key) -> list[Key]:
+async def _bridge_members(source: Source, reader: Reader, root: CommentKey) -> list[CommentKey]:
     """Return the keys of a discussion's posts, or only that of its root if the source doesn't list them."""
     if not await source.has(DISCUSSION):
         return [root]
@@ -363,7 +360,7 @@ async def _bridge_members(source: Source, reader: Reader, root: Key) -> list[Key
 
 
 def complete(row: PortableRow, votes: Sequence[PortableRow]) -> None:
-    """Add the columns that an indexer leaves out to the row of a post: those that can be computed from its votes, and usual values."""
+    """Add the columns that an indexer leaves out to the row of a post: those that are computed from its votes, and usual values."""
     for vote in votes:
         # Curators share by weight. Without the weights, they share by the strength of their votes.
         vote.setdefault("weight", max(0, vote["rshares"]))
@@ -371,23 +368,13 @@ def complete(row: PortableRow, votes: Sequence[PortableRow]) -> None:
     rshares = [vote["rshares"] for vote in votes]
     is_paid = row["cashout_time"] == TIME_MAX
     for column, value in (
-        ("parent_author", ""),
         ("parent_permlink", row["category"]),
         ("active", row["created"]),
         ("net_rshares", 0 if is_paid else sum(rshares)),
         ("abs_rshares", 0 if is_paid else sum(map(abs, rshares))),
         ("vote_rshares", 0 if is_paid else sum(value for value in rshares if value > 0)),
-        ("children_abs_rshares", 0),
         ("total_vote_weight", 0 if is_paid else sum(vote["weight"] for vote in votes)),
         ("net_votes", sum((value > 0) - (value < 0) for value in rshares)),
         ("reward_weight", COIN_100_PERCENT),
-        ("max_cashout_time", TIME_MAX),
-        ("last_payout", 0),
-        ("total_payout_value", 0),
-        ("curator_payout_value", 0),
-        ("author_rewards", 0),
-        ("allow_replies", True),
-        ("allow_votes", True),
-        ("allow_curation_rewards", True),
     ):
         row.setdefault(column, value)

@@ -1,9 +1,9 @@
-"""Reads what calls name from a source, as batches that fit into edits. Keys are replaced as in the rest of the fork."""
+"""Reads accounts, posts and proposals for a running fork, as batches that fit into edits. Keys are replaced as in the rest of the fork."""
 
 from collections.abc import Iterable, Sequence
 
 from node.fork.accounts import add, read_accounts
-from node.fork.demand import Fetched
+from node.fork.demand import Fetched, keys_in
 from node.fork.keys import replace_keys
 from node.fork.plugins import add_plugin_rows, without_posts
 from node.fork.posts import newest_posts, read_posts
@@ -31,7 +31,7 @@ class SourceReader:
         self._source, self._spec, self._chain_id = source, spec, chain_id
 
     async def read(self, keys: Sequence[Key]) -> Fetched:
-        """Read what these keys name. Raises NodeError if the source is silent or wrong, or if there is too much."""
+        """Read the rows of these keys. Raises NodeError if the source is silent or wrong, or if its rows are too large."""
         source_spec = (await reader_of(self._source)).spec
         if source_spec.chain_id.hex() != self._chain_id:
             raise NodeError(f"{self._source.url} has another chain now (chain id {source_spec.chain_id.hex()})")
@@ -54,8 +54,9 @@ class SourceReader:
         proposals = await self._proposals([key.id for key in keys if isinstance(key, ProposalKey)])
         batches += [batch for batch in (proposals, *later) if batch]
         if sum(len(pack_batch(batch)) for batch in batches) > FETCH_SIZE_MAX:
-            raise NodeError(f"what was asked for has more than {FETCH_SIZE_MAX >> 20} MiB")
-        return Fetched(batches, frozenset(key for key in keys if not is_in(key, batches)))
+            raise NodeError(f"the rows have more than {FETCH_SIZE_MAX >> 20} MiB together")
+        found = {key for batch in batches for key in keys_in(batch)}
+        return Fetched(batches, frozenset(key for key in keys if key not in found and not isinstance(key, PostsKey)))
 
     async def _accounts(self, names: list[str]) -> list[Batch]:
         """Read accounts, in batches that fit into an edit."""
@@ -81,20 +82,6 @@ class SourceReader:
                 if row["proposal_id"] in ids:
                     add(batch, "proposals", row)
         return batch
-
-
-def is_in(key: Key, batches: Iterable[Batch]) -> bool:
-    """Whether batches contain what a key names."""
-    for batch in batches:
-        if isinstance(key, AccountKey):
-            found = any(row["name"] == key.name and not row.get("is_light") for row in batch.get("accounts", ()))
-        elif isinstance(key, PostKey):
-            found = any((row["author"], row["permlink"]) == (key.author, key.permlink) for row in batch.get("comments", ()))
-        else:
-            found = not isinstance(key, ProposalKey) or any(row["proposal_id"] == key.id for row in batch.get("proposals", ()))
-        if found:
-            return True
-    return isinstance(key, PostsKey)
 
 
 def fits(batch: Batch, size_max: int = BATCH_SIZE_MAX) -> bool:

@@ -34,6 +34,7 @@ from state.plugins.rc.rows import RcAccount
 from state.plugins.reputation import Reputation
 from state.plugins.tags.portable import AuthorTagRow
 from state.plugins.tags.view import TagStats
+from state.portable import PortableRow
 from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.fields import BUILT_IN, wire_fields
 from state.protocol.codec.kinds import AssetKind, Codecs, Kind, Maybe, Parse, PriceKind
@@ -55,7 +56,7 @@ RENAMED = {
     "sps_fund_percent": "proposal_fund_percent",
     "sps_interval_ledger": "dhf_interval_ledger",
 }
-# What the members mean that only rules beyond hardfork 24 of this family have. The rules here don't have them.
+# Members of rules after hardfork 24, which aren't implemented here, with the effects of that.
 BEYOND = {
     "delayed_votes": "VESTS of the last 30 days vote for witnesses here at once, at the source only later",
     "governance_vote_expiration_ts": "votes for witnesses and proposals don't expire here",
@@ -63,7 +64,6 @@ BEYOND = {
     "early_voting_seconds": "curators earn by the rules of hardfork 24, which reward early votes",
 }
 
-PortableRow = dict[str, Any]
 Parts = dict[str, dict[str, Any]]
 
 
@@ -87,30 +87,11 @@ def _row(record: type[Struct], row: type[Row], *optional: str) -> Shape:
 ACCOUNT_PARTS = (("row", accounts.Account), ("authority", accounts.AccountAuthority), ("metadata", accounts.AccountMetadata))
 COMMENT_PARTS = (("row", content.Comment), ("texts", content.CommentContent), ("root", content.Comment))
 # Members that nodes behind an indexer leave out. posts.py computes them.
-UNINDEXED = frozenset(
-    (
-        "root_author",
-        "root_permlink",
-        "active",
-        "net_rshares",
-        "abs_rshares",
-        "vote_rshares",
-        "children_abs_rshares",
-        "max_cashout_time",
-        "total_vote_weight",
-        "reward_weight",
-        "author_rewards",
-        "net_votes",
-        "allow_replies",
-        "allow_votes",
-        "allow_curation_rewards",
-        "last_payout",
-        "curator_payout_value",
-        "total_payout_value",
-        "parent_author",
-        "parent_permlink",
-    )
-)
+UNINDEXED = frozenset((
+    "root_author", "root_permlink", "active", "net_rshares", "abs_rshares", "vote_rshares", "children_abs_rshares", "max_cashout_time",
+    "total_vote_weight", "reward_weight", "author_rewards", "net_votes", "allow_replies", "allow_votes", "allow_curation_rewards",
+    "last_payout", "curator_payout_value", "total_payout_value", "parent_author", "parent_permlink",
+))  # fmt: skip
 SHAPES: dict[str, Shape] = {
     "global_properties": _row(
         chain.DynamicGlobalPropertiesRecord,
@@ -160,13 +141,11 @@ SHAPES: dict[str, Shape] = {
     "tags/authors": _row(TagCountRecord, AuthorTagRow),
     "tags/totals": _row(TagRecord, TagStats, "net_votes", "trending"),
 }
-"""The shapes by table, or section of a plugin. Discussions and their votes, which other methods return, are rows of comments and
-comment_votes, too.
-"""
+"""The shapes by table, or section of a plugin. Discussions and their votes are rows of comments and comment_votes, from other methods."""
 
 
 class Notes:
-    """What a source doesn't show, or what the rules here don't have. Each note is kept once, in the order in which they came up."""
+    """Notes on data that a source doesn't show, and on rules that aren't implemented here. Each note is kept once, in order."""
 
     def __init__(self) -> None:
         self._texts: dict[str, None] = {}
@@ -196,7 +175,7 @@ class Step(Struct, frozen=True):
 
 
 class Reader:
-    """Reads the rows in a source's replies. `notes` collects what is beyond the rules here."""
+    """Reads the rows in a source's replies. `notes` names rules that aren't implemented here."""
 
     def __init__(self, url: str, spec: ChainSpec, *, with_ids: bool = False, notes: Notes | None = None) -> None:
         self.url, self.spec, self.with_ids = url, spec, with_ids

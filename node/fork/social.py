@@ -1,4 +1,4 @@
-"""Reads the social index of a source by its methods of `bridge`: communities, places of posts, reblogs, notifications.
+"""Reads the social index of a source by its methods of `bridge`: communities, the communities of posts, reblogs, notifications.
 
 A notification's fields are read from its text, which the source writes by a pattern for each type.
 """
@@ -9,13 +9,12 @@ from functools import cache, partial
 from typing import Any
 
 from node.fork.plugin_calls import PluginCalls, extend, together
-from node.fork.rows import PortableRow
 from node.fork.source import Source
 from node.fork.spec import chunks, reader_of
 from state.plugins.social.community_payloads import ROLES, compact, type_of
 from state.plugins.social.notifications.texts import TEXTS
 from state.plugins.social.notifications.writer import Type
-from state.portable import Batch
+from state.portable import Batch, PortableRow
 from state.protocol.codec.kinds import Flag, Int, Seconds
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.values.asset import SBD, Asset
@@ -42,7 +41,7 @@ RECEIVERS = (Type.vote, Type.reblog)
 
 
 async def add_social_rows(calls: PluginCalls, batch: Batch, names: list[str], posts: list[tuple[str, str]]) -> list[str]:
-    """Add the places of posts, and the notifications of accounts.
+    """Add the communities of posts, and the notifications of accounts.
 
     Without `is_complete`, also add the communities of the posts and accounts, and return their names. Complete copies read all of them.
     """
@@ -98,7 +97,7 @@ async def all_communities(source: Source) -> list[str]:
         (reply,) = await calls.ask([(COMMUNITIES, params)])
         before = len(found)
         for at, value in enumerate(records(calls, COMMUNITIES, reply)):
-            found.setdefault(calls.name(COMMUNITIES, text(calls, COMMUNITIES, value, "name"), f"[{at}].name"))
+            found.setdefault(calls.reader.parse_name(COMMUNITIES, text(calls, COMMUNITIES, value, "name"), f"[{at}].name"))
         if len(found) < before + PAGE:
             break
     return list(found)
@@ -125,7 +124,7 @@ async def read_communities(source: Source, names: Iterable[str], accounts: Itera
 
 
 def records(calls: PluginCalls, method: str, reply: Any, most: int = PAGE) -> list[Any]:
-    """Return a reply that is a list, an empty one for a refused call."""
+    """Return a reply that is a list. For a refused call, the list is empty."""
     return [] if reply is None else calls.reader.items(method, reply, "", most)
 
 
@@ -137,14 +136,14 @@ def member(calls: PluginCalls, method: str, value: Any, name: str, kind: Any) ->
 
 
 def text(calls: PluginCalls, method: str, value: Any, name: str) -> str:
-    """Return a member that is a text, an empty one for null."""
+    """Return a member that is a text. A null or missing one is an empty text."""
     if type(value) is not dict or type(value.get(name, "")) not in (str, type(None)) or len(value.get(name) or "") > TEXT_MAX:
         raise calls.reader.wrong(method, name, "it is not a text")
     return value.get(name) or ""
 
 
 def texts(calls: PluginCalls, method: str, value: Any, size: int) -> list[str]:
-    """Return the first members of a list of texts, null as an empty one."""
+    """Return the first `size` members of a list of texts. A null becomes an empty text."""
     if type(value) is not list or len(value) < size or any(type(part) not in (str, type(None)) for part in value[:size]):
         raise calls.reader.wrong(method, "", f"it is not a list of {size} texts")
     return [part or "" for part in value[:size]]
@@ -158,9 +157,7 @@ async def add_communities(calls: PluginCalls, batch: Batch, names: list[str]) ->
     reader, prefix = calls.reader, calls.reader.spec.community_prefix
     wanted = [name for name in names if type_of(prefix, name) is not None]
     known = []
-    for name, reply in zip(wanted, await calls.ask([(COMMUNITY, {"name": name}) for name in wanted]), strict=True):
-        if reply is None:
-            continue
+    for name, reply in await calls.of_each(wanted, ((COMMUNITY, {"name": name}) for name in wanted)):
         if text(calls, COMMUNITY, reply, "name") != name:
             raise reader.wrong(COMMUNITY, "name", f"it is not {name}, which was asked for")
         title = text(calls, COMMUNITY, reply, "title")
@@ -229,7 +226,7 @@ async def add_members(calls: PluginCalls, batch: Batch, community: str) -> None:
             if value[2] is not None:
                 add_role(calls, roles[SUBSCRIBERS], SUBSCRIBERS, community, account, role, title)
             time = time_of(calls, SUBSCRIBERS, {"created": created}, "created")
-            subscribers.append({"community": community, "account": calls.name(SUBSCRIBERS, account), "created": time})
+            subscribers.append({"community": community, "account": calls.reader.parse_name(SUBSCRIBERS, account), "created": time})
 
     await together(partial(add_listed, COMMUNITY_ROLES), partial(add_listed, COMMUNITY_TITLES), add_subscribers)
     extend(batch, "communities/roles", {account: row for found in roles.values() for account, row in found.items()}.values())
@@ -240,7 +237,7 @@ def add_role(calls: PluginCalls, roles: dict[str, PortableRow], method: str, com
     """Add the role of an account in a community."""
     if role not in ROLES:
         raise calls.reader.wrong(method, "", "there is no such role")
-    calls.name(method, account)
+    calls.reader.parse_name(method, account)
     roles[account] = {"community": community, "account": account, "role": ROLES[role], "title": title}
 
 
@@ -248,7 +245,7 @@ async def subscriptions_of(calls: PluginCalls, names: list[str]) -> dict[str, li
     """Return the communities to which each account subscribes."""
     found: dict[str, list[str]] = {}
     if await calls.serves(SUBSCRIPTIONS, "subscriptions of accounts"):
-        for name, reply in zip(names, await calls.ask([(SUBSCRIPTIONS, {"account": name}) for name in names]), strict=True):
+        for name, reply in await calls.of_each(names, ((SUBSCRIPTIONS, {"account": name}) for name in names)):
             values = records(calls, SUBSCRIPTIONS, reply, SUBSCRIPTIONS_MAX)
             found[name] = [texts(calls, SUBSCRIPTIONS, value, 1)[0] for value in values]
     return found
@@ -258,16 +255,14 @@ async def subscriptions_of(calls: PluginCalls, names: list[str]) -> dict[str, li
 
 
 async def add_places(calls: PluginCalls, batch: Batch, posts: list[tuple[str, str]]) -> list[str]:
-    """Add the places of posts. Return the communities that they belong to."""
+    """Add the community of each post, whether it is muted or pinned there, and its promotion. Return the communities."""
     communities = []
-    replies = await calls.ask([(POST, {"author": author, "permlink": permlink}) for author, permlink in posts])
-    for (author, permlink), reply in zip(posts, replies, strict=True):
-        if reply is None:
-            continue
+    asked = ((POST, {"author": author, "permlink": permlink}) for author, permlink in posts)
+    for (author, permlink), reply in await calls.of_each(posts, asked):
         community = text(calls, POST, reply, "community")
         row: PortableRow = {"author": author, "permlink": permlink, "community": community, "promoted": promoted_of(calls, reply)}
         if community:
-            communities.append(calls.name(POST, community, "community"))
+            communities.append(calls.reader.parse_name(POST, community, "community"))
             stats = reply.get("stats")
             row |= {"is_muted": member(calls, POST, stats, "gray", FLAG)}
             row |= {"is_pinned": "is_pinned" in stats and member(calls, POST, stats, "is_pinned", FLAG)}
@@ -433,6 +428,6 @@ async def add_last_reads(calls: PluginCalls, batch: Batch, names: list[str]) -> 
     """Add the times up to which accounts have read their notifications."""
     if not await calls.serves(UNREAD, "times up to which notifications are read"):
         return
-    for name, reply in zip(names, await calls.ask([(UNREAD, {"account": name}) for name in names]), strict=True):
-        if reply is not None and (time := time_of(calls, UNREAD, reply, "lastread")):
+    for name, reply in await calls.of_each(names, ((UNREAD, {"account": name}) for name in names)):
+        if time := time_of(calls, UNREAD, reply, "lastread"):
             extend(batch, "communities/last_reads", [{"account": name, "time": time}])

@@ -4,9 +4,9 @@ Nothing about the source is configured except its address and the rate of reques
 one request, is found out. Its replies are a stranger's: their bytes, values, nesting and times are limited.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 import trio
 
@@ -54,6 +54,7 @@ PASSING = (
 )
 
 Call = tuple[str, Any]
+Served = TypeVar("Served", bound=tuple[Any, ...])
 
 
 class SourceSilent(NodeError):
@@ -169,6 +170,13 @@ class Source:
             return True
         group = method.partition(".")[0]
         return False if group in self._groups and group not in INDEXED else None
+
+    async def first_served(self, calls: Iterable[Served]) -> Served | None:
+        """Return the first of these calls whose method the source serves, or None. A call is a tuple that begins with a method."""
+        for call in calls:
+            if await self.has(call[0]):
+                return call
+        return None
 
     async def first_of(self, *calls: Call) -> tuple[str, Any] | None:
         """Call the first of these methods that the source serves. Return its name and its result, or None if it serves none of them."""

@@ -1,4 +1,4 @@
-"""Forks that ask their source without an event loop: another thread runs one, and the caller's thread waits for it."""
+"""Fetches for a caller without an event loop: another thread runs one, and the caller's thread waits for it."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class LoopThread:
-    """A thread with an event loop, which ends with the process. Its tasks go on until then."""
+    """A thread with an event loop. The thread and its tasks end with the process."""
 
     def __init__(self) -> None:
         self._started = Event()

@@ -1,4 +1,4 @@
-"""How requests reach a source: HTTP connections, which are reused. Tests pass a transport that calls a service in their process."""
+"""The transport of requests to a source: reused HTTP connections. Tests pass one that calls a service in their process."""
 
 from typing import NamedTuple, Protocol
 

@@ -1,7 +1,7 @@
 """Reads the world of a source: the rows that concern the whole chain, as of one block.
 
-The source goes on making blocks while it is read. All calls are therefore sent at once, between two calls for the head block, and again if
-that has changed meanwhile. The first passes find out which names and pages to ask for.
+The source makes blocks while it is read. Therefore, all calls are sent at once, between two calls for the head block, and again if the head
+block has changed. The first passes find out the names and pages to read.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,10 +12,10 @@ from msgspec import Struct
 from node.client.errors import RefusedCall
 from node.fork.accounts import FIND_ACCOUNTS, NAMES_AT_ONCE, account_call, account_rows, add, add_witness_rows
 from node.fork.resources import RESOURCE_PARAMETERS, RESOURCE_POOLS, object_in, pools_in, resources_in
-from node.fork.rows import PortableRow, Reader
+from node.fork.rows import Reader
 from node.fork.source import Call, Source, is_missing
 from node.fork.spec import HARDFORK_MAX, chunks, reader_of
-from state.portable import PORTABLE, Batch
+from state.portable import PORTABLE, Batch, PortableRow
 from state.protocol import constants
 from state.protocol.codec.kinds import Many, Release, Seconds, SymbolKind
 from state.protocol.errors import ChainError
@@ -105,13 +105,11 @@ LISTS: dict[str, Pages] = {
 
 
 class World(Struct):
-    """The world of a source at its block `number`. `header` is that block without its transactions. `notes` say what the source doesn't
-    show, and what the rules here don't have.
+    """The world of a source at a block. `header` is this block without its transactions. `notes` name data that the source doesn't show,
+    and rules that aren't implemented here.
     """
 
     header: SignedBlock
-    number: int
-    time: int
     spec: ChainSpec
     batch: Batch
     notes: tuple[str, ...]
@@ -149,10 +147,10 @@ async def read_world(source: Source) -> World:
             raise reader.wrong(GET_BLOCK, "block", f"block {number} has the id {header.id.hex()}, the head {props['head_block_id'].hex()}")
         moved += 1
     else:
-        raise reader.wrong(LIST_WITNESSES, "witnesses", "they are others each time")
+        raise reader.wrong(LIST_WITNESSES, "witnesses", "they change with each reading")
     if not one_pass.is_still:
         reader.notes.add("the source made blocks while its world was read: not all rows are of the same block")
-    return World(header, number, props["time"], reader.spec, one_pass.batch(), reader.notes.texts)
+    return World(header, reader.spec, one_pass.batch(), reader.notes.texts)
 
 
 async def read_header(source: Source, reader: Reader, number: int) -> SignedBlock:
@@ -199,7 +197,7 @@ class _Pass:
         for part, calls in PARTS.items():
             if part in SMT_PARTS and not reader.spec.smt:
                 continue
-            call = await _served(source, calls)
+            call = await source.first_served(calls)
             if call is not None:
                 asked.append(Asked(part, call))
             elif part not in OPTIONAL:
@@ -209,7 +207,7 @@ class _Pass:
         for part, pages in LISTS.items():
             if pages.is_smt and not reader.spec.smt:
                 continue
-            known = await _served(source, pages.methods)
+            known = await source.first_served(pages.methods)
             if known is None:
                 reader.notes.add(f"{part}: the source doesn't show them")
             else:
@@ -354,13 +352,6 @@ class _Pass:
             batch["rc/parameters"] = [{"resources": resources_in(self._reader, method, reply)}]
         for method, reply in self._of("resource pools"):
             batch["rc/pools"] = [{"pools": pools_in(self._reader, method, reply)}]
-
-
-async def _served(source: Source, calls: Iterable[tuple[str, Any]]) -> tuple[str, Any] | None:
-    for call in calls:
-        if await source.has(call[0]):
-            return call
-    return None
 
 
 def distinct(table: str, rows: Iterable[PortableRow]) -> list[PortableRow]:

@@ -148,11 +148,11 @@ def fork_members(parts: Parts) -> dict[str, Any]:
         return {}
     last = fork.fetches[0] if fork.fetches else None
     shown = {
-        "source": fork.source,
-        "block_num": fork.number,
-        "block_id": fork.block_id,
-        "time": time_text(fork.time),
-        "is_complete": fork.is_complete,
+        "source": fork.origin.source,
+        "block_num": fork.origin.number,
+        "block_id": fork.origin.block_id,
+        "time": time_text(fork.origin.time),
+        "is_complete": fork.origin.is_complete,
         "is_on_demand": fork.is_on_demand,
         "fetches": fork.fetch_count,
         "failed_fetches": fork.failed_count,

@@ -1,8 +1,8 @@
 """Shutdown: stops the process on signals, and selects the error to report if several tasks fail."""
 
 import signal
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
 
 import trio
@@ -17,8 +17,15 @@ _log = Log("node")
 
 def run_to_end(main: Callable[[], Awaitable[int]]) -> int:
     """Run an async function in trio. If it fails with a group that contains only NodeErrors, raise just the first of them."""
-    try:
+    with raised_alone():
         return trio.run(main)
+
+
+@contextmanager
+def raised_alone() -> Iterator[None]:
+    """Context manager that raises just the first error of a group that contains only NodeErrors."""
+    try:
+        yield
     except BaseExceptionGroup as group:
         expected, other = group.split(NodeError)
         if other is not None or expected is None:

@@ -1,7 +1,7 @@
-"""What a call needs that isn't on this chain yet. A fork of a live chain can fetch it from there before the call is answered.
+"""Keys of the accounts, posts and proposals that a call needs. A fork fetches missing ones from its source before it answers the call.
 
-Methods don't know of this. Their declarations and the operations' fields tell which accounts, posts and proposals a call names
-(`rpc.declare.named_keys`). The node's `Demand` finds those that are missing. The service fetches them, then repeats the call.
+Methods are unaware of this. `rpc.declare.named_keys` derives the keys from the declarations of methods and operations. The node
+finds the missing ones (`node.fork.demand`). The service has them fetched, then repeats the call.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -53,7 +53,7 @@ class ProposalKey(Struct, frozen=True, array_like=True, tag="proposal"):
 
 
 class NewKey(Struct, frozen=True, array_like=True, tag="new"):
-    """An account or a post that a transaction makes, unless it is there already. If that can't be found out, it counts as new."""
+    """An account or a post that a transaction makes. If the source doesn't answer whether it exists, it counts as new."""
 
     key: AccountKey | PostKey
 
@@ -73,8 +73,8 @@ class NotFetched(Refused):
     """Refusal of a call because the source doesn't answer it, or because a limit of fetches is reached."""
 
 
-class Demand(Protocol):
-    """Finds what a call needs from the source."""
+class CallGuard(Protocol):
+    """Interface of the calls of a fork, which can need a fetch before, or an answer of the source."""
 
     def call(self, method: Any, values: Sequence[Any], keys: Iterable[Key], function: Callable[..., Any]) -> Any:
         """Call a Method's function with these arguments, and return the result. `keys` are the things that the call names.

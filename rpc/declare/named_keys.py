@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from rpc.declare.arguments import AnyOf, is_query
-from rpc.declare.demand import AccountKey, Demand, Key, NewKey, PostKey, PostsKey, ProposalKey, SignerKey
+from rpc.declare.demand import AccountKey, CallGuard, Key, NewKey, PostKey, PostsKey, ProposalKey, SignerKey
 from rpc.declare.method import Method
 from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount
 from state.operations.content import Comment
@@ -28,8 +28,8 @@ from state.protocol.values.text import is_valid_account_name
 
 ACCOUNT_NAME_SIZE = 16
 PERMLINK_SIZE_MAX = 255  # bytes
-# Arguments that are positions in a list, not names of something that must be there. Clients also look for an account by the lower bound of
-# a list of names, so that counts as its name.
+# Arguments that are positions in a list, not names. Clients also look for an account by the lower bound of a list of names, so that counts
+# as a name.
 POSITIONS = frozenset({"start", "last"})
 # Members of untyped arguments and of custom operations that contain the name of an account.
 UNTYPED_ACCOUNTS = ("account", "account1", "account2", "accounts", "author", "community", "follower", "following", "name", "observer")
@@ -43,25 +43,25 @@ LISTS_OF_POSTS = {
     "get_discussions_by_comments": "start_author",
 }
 TAG_IS_ACCOUNT = ("get_discussions_by_blog", "get_discussions_by_feed")
-# The path of a page, or a text to find: the name of an account or of an author, and a permlink.
+# The path of a page, and a text to find: an account name, or an author and a permlink.
 PATH = re.compile(r"(?:.*/)?@([a-z0-9.-]+)(?:/([a-z0-9-]+))?/?")
 WORD = re.compile(r"@?([a-z0-9.-]+)(?:/([a-z0-9-]+))?")
 PATCH = "@@ "  # the beginning of a body that changes an earlier one
-# Custom operations that name accounts and posts which rules of the plugins look for.
+# Custom operations that plugins apply.
 CUSTOM_IDS = ("follow", "reblog", "community", "notify")
 JSON_SIZE_MAX, JSON_DEPTH_MAX = 8_192, 4
 
 NamedFields = Iterable[tuple[str, Any, Any]]  # name, annotation or kind, value
 
 
-def guarded(demand: Demand, wire: Wire, method: Method, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls a method's function once everything is here that the call needs, and raises NotHere before."""
+def guarded(call_guard: CallGuard, wire: Wire, method: Method, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method's function that raises NotHere while the chain lacks something that the call names."""
     keys = named_by(method, wire)
     hidden = int(method.needs_session or method.needs_caller)  # the first value is the session or the caller, not an argument
 
     def call(*values: Any) -> Any:
         arguments = values[hidden:]
-        return demand.call(method, arguments, keys(arguments), partial(function, *values[:hidden]))
+        return call_guard.call(method, arguments, keys(arguments), partial(function, *values[:hidden]))
 
     return call
 
@@ -105,7 +105,7 @@ def named_by_transaction(operations: Sequence[Operation]) -> Iterator[Key]:
 
 
 def _made(operations: Sequence[Operation]) -> Iterator[AccountKey | PostKey]:
-    """Yield what operations make, unless it is there already."""
+    """Yield the keys of the accounts and posts that operations make."""
     for operation in operations:
         if isinstance(operation, Comment) and not operation.body.startswith(PATCH):
             yield PostKey(operation.author, operation.permlink)

@@ -56,7 +56,7 @@ TEXTS: dict[str, Sentence] = {
     demand.UNANSWERED: Sentence(
         "source_gives_no_answer",
         "{what} is not here, and the source of this fork, {source}, doesn't give it: {why}.",
-        "Try again later, or name only what is here. What is here goes on without the source.",
+        "Try again later, or name only accounts and posts that are here. Calls about these don't need the source.",
     ),
     demand.TOO_MANY: Sentence(
         "too_many_to_fetch",
@@ -67,7 +67,7 @@ TEXTS: dict[str, Sentence] = {
     demand.FULL: Sentence(
         "fetched_too_much",
         "{what} is not here, and this chain has fetched {size} MiB from its source already.",
-        "Start another fork, or name only what is here.",
+        "Start another fork, or name only accounts and posts that are here.",
     ),
     demand.BLOCK_FULL: Sentence(
         "fetched_too_much_in_a_block",
@@ -75,7 +75,9 @@ TEXTS: dict[str, Sentence] = {
         "Make a block (dev_api.mine, coind dev mine) or wait for the next one, then send the call again.",
     ),
     demand.ALL_ROUNDS: Sentence(
-        "too_many_fetches", "The call still needs more from the source after {n} fetches.", "Send it again, which goes on from there."
+        "too_many_fetches",
+        "The call still needs more from the source after {n} fetches.",
+        "Send it again. It then continues where it stopped.",
     ),
     demand.NO_HISTORY: Sentence(
         "history_is_not_here",

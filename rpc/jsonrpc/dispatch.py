@@ -12,7 +12,7 @@ from typing import Any
 import trio
 
 from rpc.caller import ANYBODY, Caller
-from rpc.declare.demand import ALL_ROUNDS, Demand, NotFetched, NotHere
+from rpc.declare.demand import ALL_ROUNDS, CallGuard, NotFetched, NotHere
 from rpc.declare.errors import (
     DISPATCH_ERROR,
     INVALID_REQUEST,
@@ -73,7 +73,7 @@ class Service:
     * `work`: counts the work of calls. `allowances` limits the refused work of clients, and `memory` the memory of their requests.
     * `elsewhere`: forwards calls that need the chain's owner, if that is another process.
     * `gate`: while it is closed, no call reads the chain.
-    * `demand`: finds what a call needs from the source of a fork.
+    * `call_guard`: calls the methods of a fork.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Service:
         work: Work | None = None,
         allowances: Allowances | None = None,
         memory: MemoryLimiter | None = None,
-        demand: Demand | None = None,
+        call_guard: CallGuard | None = None,
         **context: Any,
     ) -> None:
         self.wire, self.clock = wire, clock
@@ -107,8 +107,8 @@ class Service:
         self.memory = memory or MemoryLimiter()
         self._large = {is_local: FairLimiter(1) for is_local in (False, True)}
         shared = {"service": self, "wire": wire, "spec": wire.spec, "explainer": explainer, "work": self._work}
-        if demand is not None:
-            shared["guard"] = partial(guarded, demand, wire)
+        if call_guard is not None:
+            shared["guard"] = partial(guarded, call_guard, wire)
         self.registry = Registry(methods, wire, shared | context, plugins, withheld)
         self._errors = ErrorReplies(self.registry, wire, clock, explainer, observe)
         prefetcher = None if foresee is None else BroadcastPrefetcher(self.registry, wire, foresee)

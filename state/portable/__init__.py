@@ -7,7 +7,7 @@ columns of each table, which may be left out. Plugins declare theirs with `decla
 
 from state.portable.arrivals import account_level
 from state.portable.batch import BATCH_SIZE_MAX, pack_batch, unpack_batch
-from state.portable.declarations import PORTABLE, SPECIAL, Batch, Portable, PortableRow, declare
+from state.portable.declarations import PORTABLE, SPECIAL, Batch, CommentKey, Portable, PortableRow, declare
 from state.portable.exports import export_rows, shown_digest
 from state.portable.imports import import_rows, import_world
 from state.portable.others import ALL_OTHERS
@@ -18,6 +18,7 @@ __all__ = [
     "PORTABLE",
     "SPECIAL",
     "Batch",
+    "CommentKey",
     "Portable",
     "PortableRow",
     "account_level",

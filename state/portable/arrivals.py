@@ -1,8 +1,8 @@
-"""Accounts that come into a partial chain, and the rows that belong to them.
+"""Accounts that an import adds to a partial chain.
 
-An account is here in full, light, or by name only. A light account has its own columns and authorities, but not the rows that belong to it.
-An account is here by name only because another row refers to it: a voter, a beneficiary, a proxy. It holds nothing, except VESTS that cover
-what it has delegated and give it no weight. Nobody can sign for it.
+An account is on the chain in full, light, or by name only. A light account has its own columns and authorities, but not the rows that
+belong to it. An account is there by name only because another row refers to it, for example as a beneficiary or a proxy. It holds nothing
+except VESTS that cover its delegations, which have no weight in votes. Nobody can sign for it.
 """
 
 from collections import Counter
@@ -30,22 +30,22 @@ AMOUNTS: dict[str, int] = {
     "reward_vesting_balance": REWARD_VESTS,
     "reward_vesting_coin": REWARD_COIN,
 }
-"""The columns of accounts that hold something, with what they hold."""
+"""The columns of accounts with amounts, and the keys of these amounts."""
 SUMS = (*AMOUNTS, "curation_rewards", "posting_rewards")
-# Times of an account up to which something has grown, or was counted. They can't be in the future.
+# Times of the last updates of balances and mana. They can't be in the future.
 PAST = (
     "sbd_seconds_last_update", "sbd_last_interest_payment", "savings_sbd_seconds_last_update", "savings_sbd_last_interest_payment",
     "voting_mana_time", "downvote_mana_time",
 )  # fmt: skip
 SBD_SECONDS_MAX = COIN_MAX // 100 * COIN_SECONDS_PER_YEAR
-# Counters of rows, which are counted here.
+# Counters that the import computes from the rows.
 COUNTERS = (
     "delegated_vesting_shares", "received_vesting_shares", "savings_withdraw_requests", "withdraw_routes", "witnesses_voted_for",
 )  # fmt: skip
 
 
 def account_level(state: State, name: str) -> Level | None:
-    """Return how much of an account is here, or None if nothing is."""
+    """Return how much of an account is on the chain, or None if it has no row."""
     if state.accounts.by_name.get(name) is None:
         return None
     partial = state.partial_accounts.by_account.get(name)
@@ -53,21 +53,21 @@ def account_level(state: State, name: str) -> Level | None:
 
 
 class Arrivals:
-    """The accounts that come in with an import, and the amounts that the import takes from `all others`."""
+    """The accounts that an import adds, and the amounts that the import takes from `all others`."""
 
     def __init__(self, state: State) -> None:
         self.state = state
         self.weights = Weights(state)
         self.amounts: Amounts = Counter()
         self.given: dict[str, PortableRow] = {}
-        """The rows of the accounts that come in, by name, as at the source."""
+        """The source's rows of the accounts that the import adds, by name."""
         self.completed: set[str] = set()
         """Light accounts that the import makes full."""
         self.named: list[str] = []
-        """Accounts that were made by name only."""
+        """Accounts that the import added by name only."""
 
     def add_name(self, name: str) -> None:
-        """Make an account by name only, if the account isn't here."""
+        """Add an account by name only, unless it exists."""
         state = self.state
         if state.accounts.by_name.get(name) is not None:
             return
@@ -92,7 +92,7 @@ class Arrivals:
         self.named.append(name)
 
     def add_account(self, row: PortableRow) -> None:
-        """Insert an account or complete one, except for the rows that belong to it."""
+        """Add an account, or complete a partial one, without the rows that belong to it."""
         state, name = self.state, row["name"]
         is_light = row.get("is_light", False)
         level = account_level(state, name)
@@ -113,7 +113,7 @@ class Arrivals:
         values = {column: value for column, value in row.items() if column not in ("name", "id", "is_light")}
         for column, symbol in AMOUNTS.items():
             self.amounts[symbol] += values.get(column, 0)
-        # What it has got here by name only is its own, too. What it got to cover its delegations is part of its own VESTS at the source.
+        # Amounts that it received here by name only stay. VESTS that covered its delegations are part of its VESTS at the source.
         self.amounts[VESTS] -= partial.vests
         for column in SUMS:
             values[column] = values.get(column, 0) + getattr(account, column)
@@ -129,7 +129,7 @@ class Arrivals:
     # -------------------------------------------------------------- delegations
 
     def reduce_rest(self, delegator: str, delegatee: str, vests: int) -> int:
-        """Reduce the delegation between an account and `all others`, because a part of it has come in. Return the part."""
+        """Reduce the delegation between an account and `all others` by VESTS whose own row is imported. Return the reduction."""
         state = self.state
         row = state.vesting_delegations.by_delegation.get(delegator, delegatee)
         if row is None:
@@ -143,19 +143,19 @@ class Arrivals:
         return part
 
     def add_lent(self, delegator: str, vests: int) -> None:
-        """Add VESTS that an account has delegated to its counter, as far as they weren't counted as delegated to `all others`."""
+        """Add VESTS to the counter of a delegator, except those that were counted as delegated to `all others`."""
         account = self.state.account(delegator)
         more = vests - self.reduce_rest(delegator, ALL_OTHERS, vests)
         self.state.accounts.modify(account, delegated_vesting_shares=account.delegated_vesting_shares + more)
 
     def add_received(self, delegatee: str, vests: int) -> None:
-        """Add VESTS that are delegated to an account to its counter, as far as they weren't counted as delegated by `all others`."""
+        """Add VESTS to the counter of a delegatee, except those that were counted as delegated by `all others`."""
         account = self.state.account(delegatee)
         more = vests - self.reduce_rest(ALL_OTHERS, delegatee, vests)
         self.state.accounts.modify(account, received_vesting_shares=account.received_vesting_shares + more)
 
     def add_rests(self) -> None:
-        """Delegate to `all others`, and from them, what the accounts that come in have delegated and received beyond the rows here."""
+        """Insert delegations to and from `all others` for the VESTS of the added accounts that no imported row delegates."""
         state = self.state
         for name, row in self.given.items():
             account = state.account(name)
@@ -178,7 +178,7 @@ class Arrivals:
         self.state.accounts.modify(row, **{column: getattr(row, column) + vests})
 
     def cover(self, name: str) -> None:
-        """Give an account the VESTS that it lacks for what it has delegated and powers down."""
+        """Give an account the VESTS that it lacks for its delegations and its power-down."""
         state, account = self.state, self.state.account(name)
         leaving = max(account.to_withdraw - account.withdrawn, 0) if account.next_vesting_withdrawal != TIME_MAX else 0
         lack = account.delegated_vesting_shares + leaving - account.vesting_shares
@@ -189,14 +189,14 @@ class Arrivals:
         state.accounts.modify(account, vesting_shares=account.vesting_shares + lack)
         partial = state.partial_accounts.by_account.get(name)
         if partial is not None and not partial.is_light:
-            # Its weight stays where it is, with `all others` or with a proxy that isn't known.
+            # The weight of these VESTS stays with `all others`, or with a proxy that isn't known.
             first, *rest = account.proxied_vsf_votes
             state.accounts.modify(account, proxied_vsf_votes=(first - lack, *rest))
             state.partial_accounts.modify(partial, vests=partial.vests + lack)
 
 
 def sound(state: State, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns of an account without values that would fail in a later block."""
+    """Replace values in an account's columns that would make a later block fail. Return the columns."""
     now = state.head_time
     for column in PAST:
         values[column] = min(values.get(column, now), now)

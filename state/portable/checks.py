@@ -1,4 +1,4 @@
-"""Checks of rows that come from another chain: everything that would make a later block fail is refused with ValueError."""
+"""Checks of rows from another chain. A value that would make a later block fail raises ValueError."""
 
 import re
 from collections.abc import Callable
@@ -127,7 +127,7 @@ def row_check(name: str) -> Callable[[PortableRow], None]:
             raise ValueError(f"a row of {what} without the name of an account")
         for named in names_of(portable, row):
             if NAME.fullmatch(named) is None:
-                raise ValueError(f"{named!r} is no name of an account")
+                raise ValueError(f"{named!r} is not the name of an account")
         if check is not None:
             check(row)
 
@@ -171,9 +171,9 @@ def check_authority(authority: Authority) -> None:
     _require(ok and all(len(key) == len(NULL_KEY) for key, _ in authority.key_auths), "an authority with weights or keys of another size")
 
 
-def check_asset(asset: Asset, symbols: tuple[int, ...] = (COIN, SBD)) -> None:
-    """Check that an amount isn't negative and is in one of these symbols."""
-    _require(0 <= asset.amount <= INT64_MAX and asset.symbol in symbols, f"an amount can't be {asset}")
+def check_asset(asset: Asset) -> None:
+    """Check that an amount is in COIN or SBD and isn't negative."""
+    _require(0 <= asset.amount <= INT64_MAX and asset.symbol in (COIN, SBD), f"an amount can't be {asset}")
 
 
 def is_feed(price: Price) -> bool:
@@ -209,19 +209,11 @@ def are_properties(props: ChainProperties) -> bool:
     return ok and 0 < props.account_subsidy_budget <= UINT32_MAX and 0 < props.account_subsidy_decay <= UINT32_MAX
 
 
-def _check_escrow(row: PortableRow) -> None:
-    check_asset(row.get("pending_fee", Asset()))
-
-
-def _check_savings(row: PortableRow) -> None:
-    check_asset(row.get("amount", Asset()))
-
-
 CHECKS: dict[str, Callable[[PortableRow], None]] = {
     "LimitOrder": _check_order,
     "Comment": _check_comment,
-    "Escrow": _check_escrow,
-    "SavingsWithdraw": _check_savings,
+    "Escrow": lambda row: check_asset(row.get("pending_fee", Asset())),
+    "SavingsWithdraw": lambda row: check_asset(row.get("amount", Asset())),
 }
 
 

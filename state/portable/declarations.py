@@ -1,6 +1,6 @@
 """Declarations of portable rows: the key, the references and the hidden columns of each table.
 
-A hidden column is shown by no method of RPC, so a chain that was read over RPC doesn't have it. `docs/forks-limits.md` lists them.
+A hidden column is shown by no method of RPC, so a chain that was read over RPC doesn't have it. `docs/fork-limits.md` lists them.
 """
 
 from collections.abc import Callable
@@ -63,10 +63,10 @@ class Portable(Struct, frozen=True, kw_only=True, dict=True):
 
     `key` are the columns that identify a row, which no row may leave out; () for a table of one row. `references` are the columns with ids
     of other rows. `hidden` gives the meaning of each column that no method shows. Left out, a column has the default of its row class.
-    If `all_hidden` isn't empty, no method shows the table, and it says what that means. With `is_default_absent`, methods show a missing
+    If `all_hidden` isn't empty, no method shows the table, and it is the table's meaning. With `is_default_absent`, methods show a missing
     row like one with default values. `id_column` is a column that equals the row's id. `special` are the types of columns that the row
     class declares as Any. `owner` is the column with the name of the account to which a row belongs, and `names` are further columns with
-    names of accounts. `marks` are the types of further values that say something about a row.
+    names of accounts. `marks` are the types of values that a portable row has besides its columns.
     """
 
     row: type[Row]
@@ -206,7 +206,7 @@ PORTABLE: dict[str, Portable] = {
         all_hidden="ids of the last 65,536 blocks: without them, a transaction that refers to such a block is refused",
     ),
 }
-"""The declarations by table, so that references are to earlier tables or to the same. Sections of plugins follow."""
+"""The declarations by table. A table comes after the tables to which it refers. Plugins add their sections."""
 
 
 def declare(section: str, portable: Portable) -> Portable:

@@ -19,7 +19,7 @@ from state.store import Row, Table, Unique
 from state.tables import State
 from state.tables.accounts import DelegationExpiration, OwnerHistory
 from state.tables.content import Comment, CommentVote
-from state.tables.witnesses import ELECTED, TIMESHARE, Witness
+from state.tables.witnesses import ELECTED, MINER, TIMESHARE, Witness
 
 WORLD = (
     "global_properties",
@@ -41,7 +41,7 @@ WORLD = (
 BASIC = (constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT)
 PARTS = ("accounts", "account_metadata", "account_authorities")
 ADDED = ("witnesses", "proposals", "smt_tokens", "smt_icos", "smt_emissions")
-"""Tables of the world of which rows can come in later, too."""
+"""Tables of the world to which later imports can add rows."""
 OWNED = tuple(name for name, portable in PORTABLE.items() if portable.owner)
 CLEARING_HARDFORK = 23
 
@@ -74,7 +74,7 @@ def import_world(state: State, batch: Batch, *, is_complete: bool = False, next_
     one. Otherwise `all others` gets what the supplies contain beyond the rows of the batch. `next_proposal_id` is the id of the next new
     proposal, if it's larger than those of the rows: proposals that were removed had ids too.
 
-    Raises ValueError if the batch is invalid. The state is then useless.
+    Raises ValueError if the batch is invalid. The state is then unusable.
     """
     check_batch(batch)
     state.journal.commit(state.journal.position())
@@ -87,7 +87,7 @@ def import_world(state: State, batch: Batch, *, is_complete: bool = False, next_
         insert_rows(state, batch if is_complete else {name: batch[name] for name in WORLD if name in batch}, keeps_ids=is_complete)
         state.find_single_rows()
         set_schedules(state, batch.get("witnesses", []))
-        skip_ids(state.proposals, next_proposal_id)
+        state.proposals.skip_ids(next_proposal_id)
         if is_complete:
             _import_plugins(state, batch)
         else:
@@ -103,7 +103,7 @@ def import_world(state: State, batch: Batch, *, is_complete: bool = False, next_
 
 
 def _start_partial(state: State) -> None:
-    """Make `all others`, and let all votes be outside votes."""
+    """Insert `all others`, and count all votes as outside votes."""
     if not state.spec.is_partial:
         raise ValueError("the spec of the chain doesn't say that it's partial")
     check_world(state)
@@ -126,7 +126,7 @@ def _start_partial(state: State) -> None:
 
 
 def start_witness(state: State, witness: Witness) -> None:
-    """Let all votes for a witness that came in be outside votes. A price or properties of it that no block could use are dropped."""
+    """Count all votes for an imported witness as outside votes. Drop its price and properties if no block could use them."""
     sound: dict[str, Any] = {}
     if not is_feed(witness.sbd_exchange_rate):
         sound["sbd_exchange_rate"] = NULL_PRICE
@@ -142,30 +142,34 @@ def start_witness(state: State, witness: Witness) -> None:
 
 
 def set_schedules(state: State, rows: list[PortableRow]) -> None:
-    """Set how each witness of the round got its slot, if the rows don't say it.
+    """Set the column `schedule` of witnesses whose rows lack it: how they got their slots in this round.
 
     The round has the witnesses with the most votes, and then those that finished a lap of virtual time. The latter start a new lap, which
-    shows in their rows. Some of the former do so, too, and votes can have changed since then.
+    shows in their rows. Some of the former do so, too, and votes can have changed since then. If the pay of the round is that of other
+    numbers of witnesses, there was no round yet, and all witnesses are miners.
     """
     schedule = state.schedule
-    unknown = {row["owner"] for row in rows if "schedule" not in row}
+    unknown = [state.witness(row["owner"]) for row in rows if "schedule" not in row]
     names = schedule.current_shuffled_witnesses[: schedule.num_scheduled_witnesses]
-    found = [witness for name in names if name in unknown and (witness := state.witnesses.by_name.get(name)) is not None]
+    found = [witness for witness in unknown if witness.owner in names]
     late = [one for one in found if one.virtual_last_update == schedule.current_virtual_time and one.virtual_position == 0]
     count = max(len(names) - schedule.max_voted_witnesses, 0)
     timeshare = {one.owner for one in sorted(late, key=lambda one: (-one.votes, one.owner))[-count:]} if count else set()
-    for witness in found:
-        state.witnesses.modify(witness, schedule=TIMESHARE if witness.owner in timeshare else ELECTED)
+    pay = len(timeshare) * schedule.timeshare_weight + (len(found) - len(timeshare)) * schedule.elected_weight
+    has_round = pay == schedule.witness_pay_normalization_factor
+    for witness in found if has_round else unknown:
+        kind = MINER if not has_round else TIMESHARE if witness.owner in timeshare else ELECTED
+        state.witnesses.modify(witness, schedule=kind)
 
 
 # ------------------------------------------------------------------ rows
 
 
 def import_rows(state: State, batch: Batch) -> None:
-    """Add the rows of a batch to a partial state. What they hold is taken from `all others`.
+    """Add the rows of a batch to a partial state. The amounts in them are taken from `all others`.
 
-    Rows that are here already stay as they are, and so do accounts that are here in full, with the rows that belong to them. An account
-    to which a row refers and that isn't here is made by name only.
+    Existing rows stay as they are, and so do accounts that are here in full, with the rows that belong to them. A missing account to
+    which a row refers is added by name only.
 
     Raises ValueError if the batch is invalid, and changes nothing.
     """
@@ -179,7 +183,7 @@ def import_rows(state: State, batch: Batch) -> None:
 
 
 def _import(state: State, batch: Batch, names: Iterable[str] = ()) -> Batch:
-    """Import rows, and make these accounts by name only if they aren't here. Return the rows that weren't here."""
+    """Import rows, and add these accounts by name only if they are missing. Return the rows that are new."""
     arrivals = Arrivals(state)
     new = new_rows(state, batch)
     for row in new.get("accounts", ()):
@@ -216,7 +220,7 @@ def _import(state: State, batch: Batch, names: Iterable[str] = ()) -> Batch:
 
 
 def new_rows(state: State, batch: Batch) -> Batch:
-    """Return the rows of a batch that aren't here and belong to no account that is here in full. Rows of the whole chain are omitted."""
+    """Return the new rows of a batch. Omit rows of accounts that are here in full, and rows of the whole chain."""
     levels = {row["name"]: account_level(state, row["name"]) for row in batch.get("accounts", ())}
     coming = {
         row["name"]: row
@@ -247,7 +251,9 @@ def new_rows(state: State, batch: Batch) -> Batch:
         row for row in new["smt_contributions"] if _has(state.smt_tokens.by_symbol, row["symbol"], known["smt_tokens"])
     ]
     # An account that has set routes here keeps them.
-    routed = {row["from_account"] for row in new["withdraw_routes"] if _has_routes(state, row["from_account"])}
+    routed = {
+        row["from_account"] for row in new["withdraw_routes"] if any(state.withdraw_routes.by_withdraw_route.equal(row["from_account"]))
+    }
     new["withdraw_routes"] = [row for row in new["withdraw_routes"] if row["from_account"] not in routed]
     symbols = {COIN, SBD, *known["smt_tokens"], *(token.liquid_symbol for token in state.smt_tokens)}
     new["limit_orders"] = [
@@ -298,10 +304,6 @@ def _has_no_votes(state: State, name: str, coming: dict[str, PortableRow]) -> bo
     return bool(account.proxy if account is not None and account.proxy else coming.get(name, {}).get("proxy"))
 
 
-def _has_routes(state: State, name: str) -> bool:
-    return next(state.withdraw_routes.by_withdraw_route.equal(name), None) is not None
-
-
 def _has(index: Any, key: Any, new: set[Any]) -> bool:
     return key in new or index.get(key) is not None
 
@@ -316,7 +318,7 @@ def finder(table: Table[Any], key: tuple[str, ...]) -> Callable[[PortableRow], A
 
 
 def _replace_parts(state: State, new: Batch) -> None:
-    """Set the metadata and the authorities of accounts that come in, in place of those that they had by name only."""
+    """Replace the metadata and authorities of accounts that were here by name only."""
     for row in new.get("account_metadata", ()):
         metadata = state.account_metadata.by_account.find(state.account(row["account"]).id)
         state.account_metadata.modify(metadata, **_columns(row, "account"))
@@ -329,7 +331,7 @@ def _columns(row: PortableRow, *omitted: str) -> PortableRow:
 
 
 def count_rows(arrivals: Arrivals, new: Batch) -> None:
-    """Set the counters of accounts whose rows have come in."""
+    """Set the counters of accounts whose rows were imported."""
     state = arrivals.state
     for row in new.get("vesting_delegations", ()):
         arrivals.add_lent(row["delegator"], row.get("vesting_shares", 0))
@@ -353,7 +355,7 @@ def count_rows(arrivals: Arrivals, new: Batch) -> None:
 
 
 def count_descendants(state: State, root: Comment) -> None:
-    """Let each comment of a discussion have at least as many descendants as are here, so that it can't be deleted before them."""
+    """Raise each comment's number of replies to at least those that are here, because comments with replies can't be deleted."""
     counts: Counter[CommentKey] = Counter()
     rows = list(state.comments.by_root.equal(root.id))
     for row in sorted(rows, key=lambda row: -row.depth):
@@ -365,14 +367,14 @@ def count_descendants(state: State, root: Comment) -> None:
 
 
 def add_rest_of_votes(state: State, comment: Comment) -> None:
-    """Let `all others` have voted what the votes on an unpaid comment lack, since its votes weren't all imported."""
+    """Add a vote of `all others` for the votes on an unpaid comment that weren't imported."""
     if comment.cashout_time == TIME_MAX:
         return
     votes = list(state.comment_votes.by_comment_voter.equal(comment.id))
     weight = comment.total_vote_weight - sum(vote.weight for vote in votes)
     rshares = comment.net_rshares - sum(vote.rshares for vote in votes)
     if weight < 0:
-        # A vote can be cast between the readings of the comment and of its votes.
+        # The votes were read after the comment, and include a later vote.
         state.comments.modify(comment, total_vote_weight=share(comment.total_vote_weight - weight))
     if rshares and weight > 0:
         voter, last = state.account(ALL_OTHERS).id, comment.last_update
@@ -399,15 +401,15 @@ def insert_rows(state: State, batch: Batch, *, keeps_ids: bool = False) -> None:
 
 
 def _insert(state: State, table: Table[Any], portable: Portable, rows: Iterable[PortableRow], *, keeps_ids: bool = False) -> list[Any]:
-    """Insert rows and return them. A reference to a row of the same table can precede that row, so it's set at the end."""
+    """Insert rows and return them. References to later rows of the same table are set at the end."""
     inserted: list[Any] = []
     later: list[tuple[Row, str, Any]] = []
     for row in rows:
         values = {column: value for column, value in row.items() if column != "id" and column not in portable.marks}
         if portable.id_column:
-            skip_ids(table, values[portable.id_column])
+            table.skip_ids(values[portable.id_column])
         elif keeps_ids and "id" in row:
-            skip_ids(table, row["id"])
+            table.skip_ids(row["id"])
         unresolved = {}
         for column, reference in portable.references.items():
             found = reference.id_of(state, values[column])
@@ -425,14 +427,3 @@ def _insert(state: State, table: Table[Any], portable: Portable, rows: Iterable[
             raise ValueError(f"{portable.row.__name__} refers to {key!r}, which isn't here")
         table.modify(new, **{column: found})
     return inserted
-
-
-def skip_ids(table: Table[Any], row_id: int) -> None:
-    """Let the next row of a table have at least this id."""
-    if row_id > table.next_id:
-        table.journal.record((_set_next_id, table, table.next_id))
-        table.next_id = row_id
-
-
-def _set_next_id(table: Table[Any], next_id: int) -> None:
-    table.next_id = next_id

@@ -1,13 +1,11 @@
-"""All others: the account of a partial chain that holds what the accounts together hold that aren't here.
+"""The account `all others` of a partial chain, which stands for the accounts that aren't on the chain.
 
-It has what the supplies contain beyond the rows that are here. An import moves amounts from it to the new rows. If it doesn't have enough,
-because the chain has moved on or the source is wrong, the supply grows. `proxied_vsf_votes[0]` of its row corrects the total weight of
-votes: it is negative by the weight that accounts here have from accounts that aren't here.
+It holds all amounts in the supplies that no row on the chain holds. An import moves amounts from it to the new rows. If it doesn't have
+enough, because the chain has moved on or the source is wrong, the supply grows. `proxied_vsf_votes[0]` of its row corrects the total weight
+of votes: it is negative by the weight that accounts here have from accounts that aren't here.
 """
 
 from collections import Counter
-
-from msgspec import Struct
 
 from state.effects.balances import adjust_supply, median_price, vests_to_coin
 from state.protocol.authority import Authority
@@ -39,35 +37,8 @@ def others(state: State) -> Account:
     return row
 
 
-class Given(Struct, frozen=True):
-    """What the invariants of a partial chain were given from outside, besides `all others`.
-
-    Weights of votes that accounts that aren't here have given to witnesses (by name) and to proposals (by id), and the numbers of accounts
-    that are here in full, light, and by name only.
-    """
-
-    witness_votes: dict[str, int]
-    proposal_votes: dict[int, int]
-    full_accounts: int
-    light_accounts: int
-    named_accounts: int
-
-
-def given(state: State) -> Given:
-    """Return what a partial chain was given from outside."""
-    partial = len(state.partial_accounts)
-    light = sum(row.is_light for row in state.partial_accounts)
-    return Given(
-        witness_votes={row.witness: row.weight for row in state.outside_witness_votes if row.weight},
-        proposal_votes={row.proposal_id: row.weight for row in state.outside_proposal_votes if row.weight},
-        full_accounts=len(state.accounts) - partial - 1,
-        light_accounts=light,
-        named_accounts=partial - light,
-    )
-
-
 def make_others(state: State) -> None:
-    """Insert `all others` into a state that has no other accounts yet. It gets everything that the supplies contain."""
+    """Insert `all others` into a state without accounts. It gets everything that the supplies contain."""
     props, now = state.props, state.head_time
     held = props.total_vesting_fund_coin + props.total_reward_fund_coin + props.pending_rewarded_vesting_coin
     held += sum(fund.reward_balance for fund in state.reward_funds) + sum(token.market_maker_coin_balance for token in state.smt_tokens)
@@ -104,8 +75,8 @@ def make_others(state: State) -> None:
 
 
 def take(state: State, amounts: Amounts) -> None:
-    """Take amounts from `all others`, for rows that got them. What it doesn't have is added to the supply. A negative amount is given to
-    it.
+    """Take the amounts of imported rows from `all others`. Amounts that it lacks are added to the supplies. Negative amounts are added
+    to it.
     """
     row = others(state)
     left = {

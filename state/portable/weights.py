@@ -1,8 +1,8 @@
 """Vote weights on a partial chain.
 
-The weight of an account whose own voters aren't here, and the votes of accounts that aren't here, come from the source as sums. Tables of
-the state keep these sums as weights of outside votes, and the row of `all others` corrects the total (others.py). An account that comes in
-takes its part out of the sums, so that the sums that methods show stay the same.
+Accounts that aren't on the chain vote, too, directly or by proxies that are on the chain. The source shows only the sums of their votes.
+Tables of the state keep these sums as outside votes, and the row of `all others` corrects the total (others.py). When such an account is
+imported, its own part is subtracted from the sums, so that the sums that methods show stay the same.
 """
 
 from collections import Counter
@@ -88,7 +88,7 @@ class Weights:
 
 
 def take_witness_votes(state: State, owner: str, change: int) -> None:
-    """Take the weight of votes that have come in from the outside votes for a witness. If they weigh more, the witness gets more votes."""
+    """Subtract the weight of imported votes from the outside votes for a witness. If it is larger, the witness gets more votes."""
     table, witness = state.outside_witness_votes, state.witness(owner)
     row = table.by_witness.get(owner) or table.insert(OutsideWitnessVotes(witness=owner))
     weight = row.weight - change
@@ -98,7 +98,7 @@ def take_witness_votes(state: State, owner: str, change: int) -> None:
 
 
 def take_proposal_votes(state: State, proposal_id: int, change: int) -> None:
-    """Take the weight of votes that have come in from the outside votes for a proposal."""
+    """Subtract the weight of imported votes from the outside votes for a proposal."""
     table = state.outside_proposal_votes
     row = table.by_proposal_id.get(proposal_id) or table.insert(OutsideProposalVotes(proposal_id=proposal_id))
     table.modify(row, weight=max(row.weight - change, 0))
@@ -117,7 +117,7 @@ def known_proxied(state: State, name: str) -> Proxied:
 
 
 def proxy_chain(state: State, name: str) -> list[str]:
-    """Return the accounts that an account's votes pass, beginning with its own name."""
+    """Return an account and its proxies, in the order in which they pass on its votes."""
     chain = [name]
     while (proxy := state.account(chain[-1]).proxy) and len(chain) <= PROXY_CHAIN_MAX and proxy not in chain:
         chain.append(proxy)
@@ -125,10 +125,10 @@ def proxy_chain(state: State, name: str) -> list[str]:
 
 
 def set_proxied(state: State, weights: Weights, given: dict[str, Proxied]) -> None:
-    """Set the weights that accounts have from others. `given` are those of the accounts that come in, as at the source.
+    """Set the weights that proxies have from their clients. `given` are the source's weights of the imported accounts.
 
-    What the accounts here that use them as proxies don't explain comes from accounts that aren't here, as far as those have weight. An
-    account that was here before keeps its weight, or gets more if the accounts here explain more.
+    Weight beyond that of the clients on this chain comes from accounts that aren't here, at most as much as `all others` has. An account
+    that was here before keeps its weight, or gets more if its clients here have more.
     """
     depths: dict[str, int] = {}
     for name in given:

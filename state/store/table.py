@@ -138,6 +138,12 @@ class Table(BackgroundLoadable, Generic[RowT]):
         self._record((self._undo_insert, row, None))
         return row
 
+    def skip_ids(self, row_id: int) -> None:
+        """Raise the id of the next new row to at least `row_id`."""
+        if row_id > self.next_id:
+            self._record((self._set_next_id, self.next_id, None))
+            self.next_id = row_id
+
     def insert_at(self, row_id: int, row: RowT) -> RowT:
         """Insert a new row under an id, or under the next id if the id has a row. Raises NotUnique."""
         following = self.next_id

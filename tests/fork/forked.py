@@ -9,7 +9,7 @@ from node.devchain.devchain import DevChain
 from node.devchain.direct_processor import DirectProcessor
 from node.runtime.clock import ChainClock
 from rpc.caller import LOCAL, Caller
-from rpc.declare.demand import Demand
+from rpc.declare.demand import CallGuard
 from state.chain.chain import Chain
 from state.protocol.keys.keys import secret_from_wif
 
@@ -25,9 +25,9 @@ class ForkedNode:
         self.devchain.make_first_blocks()
         self.processor = DirectProcessor(chain, self.devchain, clock)
 
-    def serve(self, demand: Demand) -> None:
-        """Start the service. `demand` finds what calls need from the source."""
-        self.service = new_service(self.chain, self.processor, self.devchain, tuple(self.state.plugins), demand=demand)
+    def serve(self, call_guard: CallGuard) -> None:
+        """Start the service. `call_guard` makes its calls."""
+        self.service = new_service(self.chain, self.processor, self.devchain, tuple(self.state.plugins), call_guard=call_guard)
 
     async def call(self, method: str, params: Any, caller: Caller = LOCAL) -> Any:
         """Return the result of a call, or its error object."""

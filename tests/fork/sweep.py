@@ -14,9 +14,10 @@ from trio.testing import MockClock
 
 from node.app.local_chain import LocalChain
 from node.fork.fetch import ForkRequest, make_fork
-from node.fork.file import ForkOrigin, write_fork
+from node.fork.file import write_fork
 from node.fork.source import Source
 from node.runtime.errors import NodeError
+from rpc.fork import ForkOrigin
 from state.chain.chain import Chain
 from state.chain.invariants import validate_invariants
 from tests.fork.sources import FAULTS, FLAVOURS, SourceNode

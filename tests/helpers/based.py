@@ -6,8 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from node.fork.file import ForkOrigin, write_fork
+from node.fork.file import write_fork
 from node.snapshots.base import new_chain, read_base
+from rpc.fork import ForkOrigin
 from state.chain.chain import Chain
 from state.chain.state_edits import SetBalance
 from state.protocol.constants import COIN_BLOCK_INTERVAL

@@ -25,7 +25,6 @@ from state.plugins.rc.plugin import RC
 from state.plugins.registry import enable
 from state.portable import PORTABLE, Batch, Portable, PortableRow, import_world
 from state.portable.exports import exported_rows, shown_lines
-from state.portable.imports import skip_ids
 from state.protocol.errors import ChainError
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock, SignedTransaction
@@ -79,7 +78,7 @@ class BlockUnusable(NodeError):
 
 
 class Applied(Struct):
-    """What a block did: the units with rows that it changed, and the transactions that were left out."""
+    """The result of a block: the units with rows that it changed, and the transactions that were left out."""
 
     units: set[Unit]
     left_out: list[SignedTransaction]
@@ -104,7 +103,7 @@ class CopiedState:
         import_world(state, batch, is_complete=True)
         for name, next_id in next_ids.items():
             if name in self.tables:
-                skip_ids(self.tables[name], next_id)
+                self.tables[name].skip_ids(next_id)
         state.journal.commit(state.journal.position())
         for number, time in enumerate(state.hardforks.processed_hardforks):
             state.hardfork_times[number] = time

@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from node.fork.complete.copied_state import CopiedState
 from node.fork.complete.listings import ACCOUNTS, COMMENTS, READ, VOTES, WORLD, Listing, Unit, key_of
-from node.fork.complete.lockstep import POLL_SECONDS, QUIET_SECONDS, Anew, Lockstep
+from node.fork.complete.lockstep import POLL_SECONDS, QUIET_SECONDS, Lockstep, StartAgain
 from node.fork.complete.pages import About, PageFolder
-from node.fork.complete.plugin_rows import PluginRows, add_all, units_of
+from node.fork.complete.plugin_rows import PluginRows, units_of
 from node.fork.complete.world import ChainReader, Head, Named
-from node.fork.fetch import counted
+from node.fork.fetch import add_rows, counted
 from node.fork.rows import Reader
 from node.fork.source import Source
 from node.fork.spec import read_spec, reader_of
@@ -26,7 +26,6 @@ from state.protocol.constants import COIN_NULL_ACCOUNT
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock, Wire
 from state.tables import State
-from state.tables.witnesses import ELECTED, MINER, TIMESHARE
 
 ATTEMPTS_MAX = 3
 BEHIND_MAX = 10_000  # blocks that an interrupted copy, or what was read, may be behind
@@ -58,7 +57,7 @@ async def copy_all(
     spec: ChainSpec | None = None,
     now: Callable[[], float] = time.time,
 ) -> Copied:
-    """Copy the whole state of a source. The pages are kept in `folder` until the copy is complete, so that another call goes on.
+    """Copy the whole state of a source. The pages are kept in `folder` until the copy is complete, so that another call resumes.
 
     `spec` is the source's chain spec; by default it is found out. `now` is the time by the clock of this machine.
     """
@@ -68,9 +67,9 @@ async def copy_all(
         copying = Copying(source, spec, PageFolder(folder), tuple(plugins), report, now)
         try:
             return await copying.run()
-        except Anew as error:
+        except StartAgain as error:
             why = str(error)
-            report(f"{why}. Reading begins anew")
+            report(f"{why}. Reading starts again")
             copying.pages.remove()
     raise NodeError(f"{source.url} can't be copied: its rows didn't fit each other in {ATTEMPTS_MAX} attempts ({why})")
 
@@ -94,7 +93,7 @@ class Copying:
         self._named = Named()  # what was read again
 
     async def run(self) -> Copied:
-        """Return the copy. Raises Anew if reading has to begin anew."""
+        """Return the copy. Raises StartAgain if reading has to start again."""
         await reader_of(self._source, self._spec)  # which reads the plugins' rows
         start = await self._begin()
         self._report(f"reading all rows of {self._source.url} from block {start.number} on")
@@ -123,7 +122,7 @@ class Copying:
     async def _block(self, head: Head) -> SignedBlock:
         blocks = await self._chain.blocks(head.number, head.number)
         if not blocks or blocks[0].id.hex() != head.block_id:
-            raise Anew(f"the source has switched to another branch than that of block {head.number}")
+            raise StartAgain(f"the source has switched to another branch than that of block {head.number}")
         return blocks[0]
 
     def _loaded(self, batch: Batch, next_ids: dict[str, int], plugins: tuple[str, ...]) -> CopiedState:
@@ -131,7 +130,7 @@ class Copying:
         try:
             copy.load(batch, next_ids)
         except ValueError as error:
-            raise Anew(f"the rows that were read don't fit each other: {error}") from None
+            raise StartAgain(f"the rows that were read don't fit each other: {error}") from None
         return copy
 
     async def _follow(self, copy: CopiedState, doubted: set[Unit], at: Head) -> tuple[CopiedState, SignedBlock]:
@@ -217,7 +216,7 @@ class Copying:
             if listing in (ACCOUNTS, COMMENTS):
                 batch |= await self._plugin_rows.read(batch) if self._plugins else {}
             self.pages.append(listing.table, batch, following, is_last=is_last)
-            add_all(found, batch)
+            add_rows(found, batch)
             before, self._rows_read = self._rows_read, self._rows_read + len(records)
             if before // REPORTED_ROWS != self._rows_read // REPORTED_ROWS:
                 self._report(f"{self._rows_read:,} rows, now {listing.table.replace('_', ' ')}")
@@ -234,7 +233,7 @@ class Copying:
             units: set[Unit] = {WORLD}
             if head != at:
                 if not at.number < head.number <= at.number + BEHIND_MAX or not await self._is_on_branch(at):
-                    raise Anew(f"the source has switched to another branch than that of block {at.number}")
+                    raise StartAgain(f"the source has switched to another branch than that of block {at.number}")
                 self._report(f"reading again what {head.number - at.number} blocks have changed")
                 named = await self._chain.named_in(at.number + 1, head.number)
                 named.accounts |= await self._read_small()
@@ -251,7 +250,7 @@ class Copying:
                 return head, doubted
             doubted |= units
             at = head
-        raise Anew("the source makes blocks faster than their changes can be read")
+        raise StartAgain("the source makes blocks faster than their changes can be read")
 
     def _add_paid(self, named: Named, time: int) -> None:
         """Add the comments that were paid up to a time after they were read. A payout of nothing has no virtual operation."""
@@ -323,7 +322,6 @@ class Copying:
             else:
                 doubted.add(("comment_votes", row["comment"]))
         batch["comment_votes"] = votes
-        set_schedules(batch)
         for token in batch["smt_tokens"]:
             if token["current_supply"]:
                 raise NodeError(f"{self._source.url} has tokens with balances, which no method lists")
@@ -349,7 +347,7 @@ def joined(listing: Listing, batches: Iterable[Batch]) -> Batch:
     """Return the rows of several batches in one."""
     found: Batch = {table: [] for table in listing.tables}
     for batch in batches:
-        add_all(found, batch)
+        add_rows(found, batch)
     return found
 
 
@@ -366,23 +364,3 @@ def unit_key(listing: Listing, table: str, row: PortableRow) -> Any:
     if table == listing.table:
         return key_of(listing, row)
     return row["comment"] if listing is COMMENTS else (row["account"],)
-
-
-def set_schedules(batch: Batch) -> None:
-    """Set the column of witnesses that no method shows: how they got their slots in this round. The next round sets it by the rules.
-
-    The witnesses with the most votes have been elected. The others of the round are there by virtual time, which has just begun anew for
-    them. If the pay of the round isn't that of these numbers, there has been no round yet, and all are miners.
-    """
-    schedule = batch["witness_schedules"][0]
-    round_names = {name for name in schedule["current_shuffled_witnesses"] if name}
-    by_votes = sorted(batch["witnesses"], key=lambda row: (-row["votes"], row["owner"]))
-    in_round = [row for row in by_votes if row["owner"] in round_names]
-    now, pay = schedule["current_virtual_time"], 0
-    for rank, row in enumerate(in_round):
-        has_new_lap = row["virtual_last_update"] == now and row["virtual_position"] == 0
-        row["schedule"] = TIMESHARE if has_new_lap and rank >= schedule["max_voted_witnesses"] else ELECTED
-        pay += schedule["timeshare_weight" if row["schedule"] == TIMESHARE else "elected_weight"]
-    if pay != schedule["witness_pay_normalization_factor"]:
-        for row in batch["witnesses"]:
-            row["schedule"] = MINER

@@ -7,11 +7,10 @@ from msgspec.structs import replace
 from node.fork.building import build_fork, forked_spec
 from node.fork.complete.copying import Report, copy_all
 from node.fork.complete.pages import PageFolder
-from node.fork.fetch import NOTES_MAX, ForkRequest
-from node.fork.file import ForkOrigin, write_fork
+from node.fork.fetch import ForkRequest, origin_of
+from node.fork.file import write_fork
 from node.fork.source import Source
 from node.fork.world import World
-from node.runtime.errors import on_one_line
 from state.chain.chain import Chain
 from state.chain.irreversible import no_block
 from state.plugins.registry import PLUGINS
@@ -29,8 +28,8 @@ async def write_complete_fork(
 ) -> None:
     """Write a fork file with everything of a source, which differs from the source as requested. Raises NodeError.
 
-    What was read is kept in a folder beside the file until the file is written, so that a copy that was interrupted can go on. `spec` is
-    the source's chain spec; by default it is found out.
+    The rows are kept in a folder beside the file until the file is written, so that an interrupted copy can resume. `spec` is the source's
+    chain spec; by default it is found out.
     """
     folder = path.with_name(f"{path.name}.pages")
     copy = await copy_all(source, folder, PLUGINS, report, spec)
@@ -41,18 +40,7 @@ async def write_complete_fork(
     else:
         report("replacing keys")
         chain = changed(copy.state, header, request)
-    origin = ForkOrigin(
-        source=source.url,
-        chain_id=copy.state.spec.chain_id.hex(),
-        number=copy.block.number,
-        block_id=copy.block.id.hex(),
-        time=copy.block.timestamp,
-        is_complete=True,
-        keys=request.keys,
-        witnesses=request.witnesses,
-        counts=copy.counts,
-        notes=tuple(map(on_one_line, copy.notes))[:NOTES_MAX],
-    )
+    origin = origin_of(source, copy.state.spec.chain_id, request, chain, copy.counts, copy.notes, is_complete=True)
     report("writing the file")
     write_fork(chain, path, origin)
     PageFolder(folder).remove()
@@ -60,7 +48,7 @@ async def write_complete_fork(
 
 def changed(state: State, header: SignedBlock, request: ForkRequest) -> Chain:
     """Return a chain with the same rows that this machine makes blocks for, with keys, witnesses and chain id as requested."""
-    world = World(header, header.number, header.timestamp, state.spec, export_rows(state), ())
+    world = World(header, state.spec, export_rows(state), ())
     spec = forked_spec(
         world,
         keeps_keys=request.keys == "kept",

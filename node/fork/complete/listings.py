@@ -20,7 +20,7 @@ TIME_MIN = "1970-01-01T00:00:00"
 
 Record = dict[str, Any]
 UnitKey = tuple[Any, ...]
-"""What the rows of a unit have in common: the name of an account, or the author and the permlink of a comment."""
+"""The key that the rows of a unit share: the name of an account, or the author and the permlink of a comment."""
 Unit = tuple[str, UnitKey]
 """Rows that are read together: the table of a listing, and their key. Without a key, they are all rows of the listing."""
 WORLD: Unit = ("world", ())

@@ -36,8 +36,8 @@ REFERRED = ("accounts", "comments")  # their ids are in other rows
 SMALL_ROWS_MAX = 50_000  # rows of small tables that are all compared at the end
 
 
-class Anew(NodeError):
-    """The copy can't be made equal to the source. Reading begins anew."""
+class StartAgain(NodeError):
+    """The copy can't be made equal to the source. Reading starts again."""
 
 
 class Doubt(Struct):
@@ -80,7 +80,7 @@ class Lockstep:
         self._is_standing = is_standing
 
     async def run(self) -> None:
-        """Follow the source until the copy is equal to it at the copy's head. Raises Anew, and NodeError if that takes too long."""
+        """Follow the source until the copy is equal to it at the copy's head. Raises StartAgain, and NodeError if that takes too long."""
         start = latest = trio.current_time()
         self._tokens = {(listing.table, ()) for listing in await self._chain.small() if not listing.unit}
         while trio.current_time() - start <= LOCKSTEP_SECONDS_MAX:
@@ -119,7 +119,7 @@ class Lockstep:
         except BlockUnusable as error:
             self._failures += 1
             if self._failures > FAILURES_MAX:
-                raise Anew(str(error)) from None
+                raise StartAgain(str(error)) from None
             self._misfits.add(block.number)
             return
         self._failures = 0
@@ -135,11 +135,11 @@ class Lockstep:
             self._report(f"block {block.number}: {len(applied.left_out)} transactions don't fit what was read, which is read again")
 
     def _undo_to(self, number: int) -> None:
-        """Undo the blocks after a number. What they changed gets into doubt. Raises Anew if the blocks can't be undone."""
+        """Undo the blocks after a number. What they changed gets into doubt. Raises StartAgain if the blocks can't be undone."""
         units: set[Unit] = {WORLD}
         while self._copy.number > number:
             if not self._positions:
-                raise Anew(f"the source has switched to a branch that doesn't contain block {self._copy.number} of the copy")
+                raise StartAgain(f"the source has switched to a branch that doesn't contain block {self._copy.number} of the copy")
             position = self._positions.pop()
             self._copy.undo(position.mark)
             units |= position.units
@@ -282,12 +282,12 @@ class Lockstep:
         return self._is_standing or is_quiet or self._clean_blocks >= CLEAN_BLOCKS
 
     async def _is_done(self) -> bool:
-        """Whether the small tables are equal as well, and the rows fit each other. Raises Anew if they don't."""
+        """Whether the small tables are equal as well, and the rows fit each other. Raises StartAgain if they don't."""
         is_large = sum(len(self._copy.tables[listing.table]) for listing in SMALL) > SMALL_ROWS_MAX
         if not self._is_standing and not is_large and not await self._compare_small():
             return False
         try:
             validate_invariants(self._copy.state)
         except InvariantBroken as error:
-            raise Anew(f"the rows that were read don't fit each other: {error}") from None
+            raise StartAgain(f"the rows that were read don't fit each other: {error}") from None
         return True

@@ -1,4 +1,4 @@
-"""The pages of a copy that is being made, in a folder beside its file, so that an interrupted copy goes on where it stopped."""
+"""Stores the pages of an unfinished copy in a folder beside its file, so that an interrupted copy can resume."""
 
 import shutil
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class PageError(FileError):
 
 
 class About(Struct, frozen=True):
-    """What the pages are of: the source and its chain, and the block at which reading began."""
+    """The source of the pages, its chain, and the block at which reading began."""
 
     url: str
     chain_id: str
@@ -53,7 +53,7 @@ class PageFolder:
         self._unpacker = zstandard.ZstdDecompressor()
 
     def about(self) -> About | None:
-        """Return what the pages are of, None if there are none."""
+        """Return the source of the pages, or None if there are no pages."""
         try:
             return msgspec.json.decode((self.path / ABOUT).read_bytes(), type=About)
         except (OSError, msgspec.MsgspecError):

@@ -5,6 +5,7 @@ from typing import Any
 
 from node.fork.complete.listings import CREDITS, REPUTATIONS, ROWS_OF_PAGE, Unit
 from node.fork.complete.world import Named
+from node.fork.fetch import add_rows
 from node.fork.plugins import add_plugin_rows, read_plugin_world
 from node.fork.social import all_communities, read_communities, read_reblogs
 from node.fork.source import Source
@@ -46,7 +47,7 @@ class PluginRows:
 
     def add(self, batch: Batch) -> None:
         """Add the plugins' rows of a batch."""
-        add_all(self._found, {name: rows for name, rows in batch.items() if is_section(name)})
+        add_rows(self._found, {name: rows for name, rows in batch.items() if is_section(name)})
 
     async def read_again(self, batch: Batch) -> None:
         """Replace the rows about the accounts and comments of a batch."""
@@ -85,8 +86,8 @@ class PluginRows:
     def batch(self) -> Batch:
         """Return all rows."""
         found: Batch = {}
-        add_all(found, self._found)
-        add_all(found, self._chain_rows)
+        add_rows(found, self._found)
+        add_rows(found, self._chain_rows)
         found[REBLOGS] = list(self._reblogs)
         if KEYS in found:
             names: dict[bytes, set[str]] = {}
@@ -109,9 +110,3 @@ def is_section(name: str) -> bool:
 def owner_of(row: PortableRow, columns: tuple[str, ...]) -> Any:
     """Return the account or the comment that a plugin's row is about."""
     return row[columns[0]] if len(columns) == 1 else tuple([row[column] for column in columns])
-
-
-def add_all(found: Batch, batch: Batch) -> None:
-    """Add the rows of a batch to another."""
-    for table, rows in batch.items():
-        found.setdefault(table, []).extend(rows)

@@ -10,11 +10,10 @@ from msgspec import Struct
 
 from node.client.errors import RefusedCall
 from node.fork.complete.listings import ACCOUNTS, COMMENTS, SMALL, TOKENS, VOTES, WORLD, Listing, ListReader, Unit
+from node.fork.resources import RESOURCE_POOLS, pools_in
 from node.fork.rows import Reader
 from node.fork.source import Call, Source
-from rpc.declare.record_fields import whole_number
-from state.plugins.rc.prices import RESOURCES
-from state.portable import Batch, PortableRow
+from state.portable import Batch
 from state.protocol.codec.kinds import SymbolKind
 from state.protocol.constants import COIN_MAX_TIME_UNTIL_EXPIRATION
 from state.protocol.errors import ChainError
@@ -29,7 +28,7 @@ HARDFORKS: Call = ("database_api.get_hardfork_properties", {})
 FUNDS: Call = ("database_api.get_reward_funds", {})
 OLD_PROPERTIES: Call = ("condenser_api.get_dynamic_global_properties", [])
 NAMES: Call = ("database_api.get_nai_pool", {})
-POOLS: Call = ("rc_api.get_resource_pool", {})
+POOLS: Call = (RESOURCE_POOLS, {})
 NEXT_IDS: Call = ("explorer_api.get_next_ids", {})
 VIRTUAL = "account_history_api.get_ops_in_block"
 SYMBOL = SymbolKind()
@@ -71,26 +70,21 @@ class ChainReader:
         read = self._reader.row
         old = given.get(OLD_PROPERTIES[0])
         props = read("global_properties", HEAD[0], given[HEAD[0]])
-        pools = self._pools(given[POOLS[0]]) if POOLS[0] in given else []
         nais: tuple[int, ...] = ()
         if NAMES[0] in given:
             items = self._reader.items(NAMES[0], given[NAMES[0]], "nai_pool")
             nais = tuple(self._reader.parse(SYMBOL, NAMES[0], item, f"nai_pool[{at}]") for at, item in enumerate(items))
-        return {
+        rows = {
             "global_properties": [(read("global_properties", OLD_PROPERTIES[0], old) if old is not None else {}) | props],
             "witness_schedules": [read("witness_schedules", SCHEDULE[0], given[SCHEDULE[0]])],
             "feed_histories": [read("feed_histories", FEED[0], given[FEED[0]])],
             "hardfork_properties": [read("hardfork_properties", HARDFORKS[0], given[HARDFORKS[0]])],
             "reward_funds": self._reader.rows("reward_funds", FUNDS[0], given[FUNDS[0]], "funds"),
             "nai_pools": [{"nais": nais}],
-            **({"rc/pools": pools} if pools else {}),
         }
-
-    def _pools(self, result: Any) -> list[PortableRow]:
-        try:
-            return [{"pools": tuple(whole_number(result["resource_pool"][resource.name]["pool"]) for resource in RESOURCES)}]
-        except (LookupError, TypeError, ChainError):
-            raise self.source.wrong(POOLS[0], "resource_pool", "it isn't the pool of each resource") from None
+        if RESOURCE_POOLS in given:
+            rows["rc/pools"] = [{"pools": pools_in(self._reader, RESOURCE_POOLS, given[RESOURCE_POOLS])}]
+        return rows
 
     async def read_head(self) -> Head:
         """Return the head."""
@@ -243,7 +237,7 @@ class Named:
                 self.accounts.add(one)
 
     def units(self, *, with_small: bool) -> Iterator[Unit]:
-        """Yield the units with the rows that belong to what is named, except those of tokens."""
+        """Yield the units of the named accounts and comments, except those of tokens."""
         for name in sorted(self.accounts):
             yield from ((listing.table, (name,)) for listing in ((*SMALL, ACCOUNTS) if with_small else (ACCOUNTS,)))
         for comment in sorted(self.comments):

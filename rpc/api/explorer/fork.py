@@ -6,7 +6,6 @@ from rpc.declare.arguments import AccountName, UInt32
 from rpc.declare.method import method
 from rpc.devchain import DevChain
 from state.portable.arrivals import account_level
-from state.portable.others import given
 from state.protocol.values.text import time_text
 from state.tables import State
 
@@ -87,20 +86,21 @@ def get_fork(state: State, devchain: DevChain, /) -> ForkDetails | None:
     fork = devchain.fork
     if fork is None:
         return None
+    origin = fork.origin
     return {
-        "source": fork.source,
-        "source_chain_id": fork.chain_id,
-        "block_num": fork.number,
-        "block_id": fork.block_id,
-        "time": time_text(fork.time),
-        "is_complete": fork.is_complete,
+        "source": origin.source,
+        "source_chain_id": origin.chain_id,
+        "block_num": origin.number,
+        "block_id": origin.block_id,
+        "time": time_text(origin.time),
+        "is_complete": origin.is_complete,
         "is_on_demand": fork.is_on_demand,
-        "keys": fork.keys,
-        "accounts": list(fork.accounts),
-        "posts": list(fork.posts),
-        "newest_posts": fork.newest_posts,
-        "counts": fork.counts,
-        "notes": list(fork.notes),
+        "keys": origin.keys,
+        "accounts": list(origin.accounts),
+        "posts": list(origin.posts),
+        "newest_posts": origin.newest_posts,
+        "counts": origin.counts,
+        "notes": list(origin.notes),
         "fetches": fork.fetch_count,
         "failed_fetches": fork.failed_count,
         "fetched_rows": fork.row_count,
@@ -122,12 +122,13 @@ def get_fork(state: State, devchain: DevChain, /) -> ForkDetails | None:
 
 
 def given_entry(state: State) -> GivenEntry:
-    """Return what a fork was given from outside."""
-    found = given(state)
+    """Return what a partial chain was given from outside, besides `all others`."""
+    partial = len(state.partial_accounts)
+    light = sum(row.is_light for row in state.partial_accounts)
     return {
-        "witness_votes": {name: str(weight) for name, weight in found.witness_votes.items()},
-        "proposal_votes": {str(number): str(weight) for number, weight in found.proposal_votes.items()},
-        "full_accounts": found.full_accounts,
-        "light_accounts": found.light_accounts,
-        "named_accounts": found.named_accounts,
+        "witness_votes": {row.witness: str(row.weight) for row in state.outside_witness_votes if row.weight},
+        "proposal_votes": {str(row.proposal_id): str(row.weight) for row in state.outside_proposal_votes if row.weight},
+        "full_accounts": len(state.accounts) - partial - 1,
+        "light_accounts": light,
+        "named_accounts": partial - light,
     }

@@ -76,4 +76,7 @@ def fork_member(fork: Fork | None) -> ForkMember:
     """Return the member about a chain's fork, or nothing for other chains."""
     if fork is None:
         return {}
-    return {"fork": {"source": fork.source, "block_num": fork.number, "time": time_text(fork.time), "is_complete": fork.is_complete}}
+    origin = fork.origin
+    return {
+        "fork": {"source": origin.source, "block_num": origin.number, "time": time_text(origin.time), "is_complete": origin.is_complete}
+    }

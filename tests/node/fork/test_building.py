@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from node.app.local_chain import LocalChain
 from node.client.dev_api import CallRefused
 from node.fork.building import ForkFailed, build_fork, forked_spec
-from node.fork.file import ForkOrigin, write_fork
+from node.fork.file import write_fork
 from node.fork.world import World
+from rpc.fork import ForkOrigin
 from state.chain.invariants import validate_invariants
 from state.portable import export_rows
 from state.protocol.constants import COIN_BLOCK_INTERVAL, DAY_SECONDS
@@ -23,9 +24,7 @@ def world_of(chain: LocalChain) -> World:
     """Return the complete state of a chain as a world."""
     head, state = chain.chain.head, chain.chain.state
     assert head is not None
-    return World(
-        header=replace(head, transactions=()), number=head.number, time=head.timestamp, spec=state.spec, batch=export_rows(state), notes=()
-    )
+    return World(header=replace(head, transactions=()), spec=state.spec, batch=export_rows(state), notes=())
 
 
 def forked(path: Path, *, count: int = 1, keys: Any = "derived", witnesses: int = 0, **options: Any) -> LocalChain:
@@ -40,9 +39,9 @@ def forked(path: Path, *, count: int = 1, keys: Any = "derived", witnesses: int 
     origin = ForkOrigin(
         source="http://127.0.0.1:8090",
         chain_id=source.spec.chain_id.hex(),
-        number=world.number,
+        number=world.header.number,
         block_id=world.header.id.hex(),
-        time=world.time,
+        time=world.header.timestamp,
         accounts=("alice",),
         keys=keys,
         witnesses=witnesses,

@@ -12,7 +12,7 @@ from node.client.lines import LINE_SIZE_MAX
 from node.fork import demand as demand_module
 from node.fork import limits as limits_module
 from node.fork.calls import ForkCalls
-from node.fork.demand import KEYS_MAX, UNKNOWN_BLOCKS, Demand, Fetched
+from node.fork.demand import KEYS_MAX, UNKNOWN_BLOCKS, Demand, Fetched, keys_in
 from node.fork.history import SourceHistory
 from node.fork.limits import CALL_SECONDS_MAX, SILENT_SECONDS, SourceLimits
 from node.fork.reader import FETCH_SIZE_MAX
@@ -335,3 +335,9 @@ def test_replicas_accept_the_line_of_a_block_with_the_largest_fetch() -> None:
     assert len(line) <= LINE_SIZE_MAX
     assert decode_line(line) == NewBlock(1, b"\0" * 20, block, edits)
     assert demand_module.BLOCK_SIZE_MAX <= FETCH_SIZE_MAX
+
+
+def test_light_accounts_of_an_edit_are_still_fetched() -> None:
+    """After a restart, too, when the keys are taken from the edits."""
+    rows: Batch = {"accounts": [{"name": "quinn"}, {"name": "rose", "is_light": True}], "proposals": [{"proposal_id": 3}]}
+    assert list(keys_in(rows)) == [AccountKey("quinn"), ProposalKey(3)]

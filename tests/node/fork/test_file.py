@@ -7,12 +7,13 @@ import pytest
 from msgspec.structs import asdict, replace
 
 from node.app.local_chain import LocalChain
-from node.fork.file import SECTION, ForkError, ForkFile, ForkOrigin, read_fork, write_fork
+from node.fork.file import SECTION, ForkError, ForkFile, read_fork, write_fork
 from node.runtime.errors import FileError
 from node.snapshots.base import new_chain, write_base
 from node.specs.builder import build_spec, load_spec, spec_names
 from node.specs.encoder import encode_spec
 from node.storage.disk import SystemDisk
+from rpc.fork import ForkOrigin
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 

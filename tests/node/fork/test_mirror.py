@@ -12,7 +12,7 @@ from node.fork.source import Source, SourceWrong
 from node.snapshots.base import new_chain, read_base, write_base
 from node.storage.disk import SystemDisk
 from rpc.declare.demand import AccountKey, PostKey
-from rpc.fork import Fork
+from rpc.fork import Fork, ForkOrigin
 from state.chain.chain import Chain
 from state.operations.content import Comment, Vote
 from state.tables.partial import PartialAccount
@@ -44,7 +44,7 @@ class Mirrored(ForkedNode):
         if not path.exists():
             write_base(source_chain.chain, path)
         super().__init__(new_chain(read_base(path), path, tuple(source_chain.chain.state.plugins)))
-        self.fork = Fork(source=URL, chain_id="", number=self.chain.base, block_id="", time=0)
+        self.fork = Fork(ForkOrigin(source=URL, chain_id="", number=self.chain.base, block_id="", time=0))
         self.node = SourceNode(source_chain, flavour, *faults)
         source = Source(URL, transport=self.node.transport(), patience_seconds=1)
         disk = SystemDisk()

@@ -21,8 +21,8 @@ from node.fork.reader import SourceReader, bounded
 from node.fork.source import Source
 from node.runtime.errors import NodeError
 from node.snapshots.base import new_chain, read_base, write_base
-from rpc.fork import Fetch
-from rpc.fork import Fork as Origin
+from rpc.fork import Fetch, ForkOrigin
+from rpc.fork import Fork as RunningFork
 from state.chain.chain import Chain
 from state.chain.invariants import validate_invariants
 from state.portable import Batch
@@ -50,8 +50,8 @@ class Fork(ForkedNode):
         reader = SourceReader(source, self.state.spec, node.spec.chain_id.hex())
         self.demand = Demand(chain, reader, self.processor.in_turn, limits, lambda: 0, self.fetches.append)
         self.serve(ForkCalls(self.demand, SourceHistory(chain, source, limits)))
-        origin = Origin(source=URL, chain_id="", number=chain.base, block_id="", time=0)
-        self.mirror = Mirror(chain, source, self.processor, origin)
+        origin = ForkOrigin(source=URL, chain_id="", number=chain.base, block_id="", time=0)
+        self.mirror = Mirror(chain, source, self.processor, RunningFork(origin))
 
 
 @asynccontextmanager

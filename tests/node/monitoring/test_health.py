@@ -12,7 +12,7 @@ from node.monitoring.counters import Counters
 from node.monitoring.health import Parts, health
 from node.processor.processor import Processor
 from node.runtime.clock import ChainClock
-from rpc.fork import Fetch, Fork
+from rpc.fork import Fetch, Fork, ForkOrigin
 from tests.helpers.golden import same_as_golden
 from tests.helpers.log_capture import capture_logs
 from tests.helpers.nodes import DEV, SECRET, START, dev_chain, make_block, trio_clock
@@ -129,7 +129,8 @@ async def test_health_requests_log_nothing(autojump_clock: MockClock) -> None:
 async def test_a_fork_says_where_it_comes_from() -> None:
     node = parts(is_producing=False)
     assert "fork" not in shown(node)[1]
-    node.fork = Fork(source="https://api.example", chain_id="ab" * 32, number=50_000_000, block_id="cd" * 20, time=1_700_000_001)
+    origin = ForkOrigin(source="https://api.example", chain_id="ab" * 32, number=50_000_000, block_id="cd" * 20, time=1_700_000_001)
+    node.fork = Fork(origin)
     assert shown(node)[1]["fork"]["last_fetch"] is None
     node.fork.mirrored["applied"] = 2
     node.fork.record(Fetch(time=1_700_000_100, what="account alice", rows=12, size=4096, milliseconds=80))

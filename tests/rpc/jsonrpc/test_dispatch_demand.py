@@ -62,7 +62,7 @@ class FakeDemand:
 
 def service(demand: FakeDemand, **context: Any) -> Service:
     """Return a service whose methods need accounts."""
-    return serving(ACCOUNTS, demand=demand, here=demand.here, **context)
+    return serving(ACCOUNTS, call_guard=demand, here=demand.here, **context)
 
 
 @pytest.mark.parametrize("name", ["test.get_account", "test.push"])
@@ -129,7 +129,7 @@ async def test_the_refusal_of_a_read_is_explained() -> None:
     chain = ApiChain().chain
     error = NotFetched(UNANSWERED, condition="source.answers()", what="alice", source="http://source", why="it is silent")
     demand = FakeDemand(set(), error=error)
-    explained = Service(ACCOUNTS.values(), wire=chain.state.wire, explainer=Explainer(chain, lambda: NOW), demand=demand, here=set())
+    explained = Service(ACCOUNTS.values(), wire=chain.state.wire, explainer=Explainer(chain, lambda: NOW), call_guard=demand, here=set())
     explain = (await call(explained, "test.get_account", {"name": "alice"}))["error"]["data"]["explain"]
     assert explain["rule"] == "source_gives_no_answer"
     assert explain["values"] == {"what": "alice", "source": "http://source", "why": "it is silent"}

@@ -12,9 +12,10 @@ import pytest
 import trio
 
 from node.client.errors import WrongChain
-from node.fork.file import ForkOrigin, write_fork
+from node.fork.file import write_fork
 from node.replicas.follow import forwarding
 from node.specs.builder import load_spec
+from rpc.fork import ForkOrigin
 from state.chain.digest import state_digest
 from tests.helpers.based import base_file, based, fork_of_young_chain
 from tests.helpers.followed import reply, until

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from rpc.fork import FETCHES_SHOWN_MAX, Fetch, Fork
+from rpc.fork import FETCHES_SHOWN_MAX, Fetch, Fork, ForkOrigin
 from state.portable import export_rows, import_world
 from state.portable.imports import WORLD
 from state.tables.partial import PartialAccount
@@ -12,7 +12,7 @@ from tests.helpers.partial import rows_of
 
 
 def a_fork() -> Fork:
-    return Fork(
+    origin = ForkOrigin(
         source="https://api.example",
         chain_id="ab" * 32,
         number=50_000_000,
@@ -24,6 +24,7 @@ def a_fork() -> Fork:
         counts={"accounts": 2},
         notes=("the source has no rc_api",),
     )
+    return Fork(origin)
 
 
 def test_a_chain_from_genesis_has_no_fork() -> None:

@@ -1,4 +1,4 @@
-// Where a forked chain comes from: the source and its block, what came from there, and what was fetched last.
+// The origin of a forked chain: the source and its block, the accounts and posts from there, and the last fetches.
 import { useChain } from "../chain.js";
 import { bytesText, numberText, timeText } from "../format.js";
 import { html } from "../html.js";
@@ -61,7 +61,7 @@ function Content({ fork }) {
         ["Posts of each", fork.newest_posts ? `the newest ${numberText(fork.newest_posts)}` : null],
         ["Posts", fork.posts.length ? html`<ul class="list">${fork.posts.slice(0, NAMES_SHOWN).map((post) => html`<li><${PostLink} of=${post} /></li>`)}</ul>` : null],
         ["Here now", fork.given && hereText(fork.given)],
-        ["On demand", fork.is_on_demand ? "accounts and posts come when they are asked for" : null],
+        ["On demand", fork.is_on_demand ? "accounts and posts are fetched when a call names them" : null],
       ]} />
       ${!fork.is_complete && html`
         <p class="small">

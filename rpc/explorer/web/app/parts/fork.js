@@ -1,13 +1,13 @@
-// What a chain that begins where another one stood says about itself: everybody who isn't here is one account, and lists have only what is.
+// Notes on the pages of a fork: one account stands for everybody who isn't on the chain, and lists are incomplete.
 import { chain } from "../chain.js";
 import { html } from "../html.js";
 import { Link } from "../router.js";
 import { useCall } from "../rpc.js";
 
-// The account that holds what everybody who isn't here holds together. Nobody can register a name with a space.
+// The account that stands for everybody who isn't on the chain. Nobody can register a name with a space.
 export const ALL_OTHERS = "all others";
 
-// The host of an address, or the whole text if it is none.
+// The host of a URL, or the whole text if it isn't a URL.
 export function hostOf(source) {
   try {
     return new URL(source).host || source;
@@ -22,7 +22,7 @@ export function AllOthers() {
   return html`<span class="others" title=${title}>${ALL_OTHERS}</span>`;
 }
 
-// Stands on the page of an account of which a fork has only a part.
+// The note on the page of an account of which a fork has only a part.
 export function OnlyPart({ name }) {
   const { fork } = chain.overview;
   const { result } = useCall(fork && !fork.is_complete ? "explorer_api.list_partial_accounts" : "", { accounts: [name] }, chain.head);
@@ -33,7 +33,7 @@ export function OnlyPart({ name }) {
   return html`<p class="note">${what}</p>`;
 }
 
-// Stands on pages with lists over everybody.
+// The note on pages with lists over everybody.
 export function OnlyHere() {
   const { fork } = chain.overview;
   if (!fork || fork.is_complete) return null;
