@@ -223,6 +223,7 @@ class ListReader:
         """
         limit, count = ROWS_OF_PAGE, 0
         starts = [listing.blank if start is None else start]
+        ends: set[str] = set()
         while True:
             records, limit = await self._page(listing, starts, limit)
             is_last = len(records) < limit
@@ -234,6 +235,9 @@ class ListReader:
                 raise self.source.wrong(listing.method, listing.key, f"there are more than {ROWS_MAX} rows")
             if fresh:
                 starts = [self._start(listing, records, at) for at in range(max(0, len(records) - STARTS_TRIED_MAX), len(records))]
+                if repr(starts[-1]) in ends:
+                    raise self.source.wrong(listing.method, listing.key, "its pages begin again")
+                ends.add(repr(starts[-1]))
             yield fresh, starts[-1], is_last
             if is_last:
                 return

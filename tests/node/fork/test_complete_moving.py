@@ -145,3 +145,9 @@ def test_a_source_with_endless_rows_can_not_be_copied(tmp_path: Path, monkeypatc
     monkeypatch.setattr("node.fork.complete.copying.COPY_BYTES_MAX", 10_000)
     with pytest.raises(NodeError, match="more than"):
         copied(at_block("rewards", 30), tmp_path)
+
+
+def test_a_source_whose_pages_begin_again_can_not_be_copied(tmp_path: Path) -> None:
+    fault = Fault(result=lambda method, params, result: {"witnesses": (result["witnesses"] * 1000)[:1000]}, methods=r".*\.list_witnesses")
+    with pytest.raises(NodeError, match="begin again"):
+        copied(at_block("rewards", 30), tmp_path, print, None, fault)
