@@ -108,7 +108,7 @@ def test_long_tests_start_with_their_profile(checkout: Path, tmp_path: Path, nam
     needed = name if name in ("fuzz", "ray") else "test"
     assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {needed}\n")
     shutil.copy(checkout / f"bin/lock/{needed}.txt", checkout / ".venv/lib/coind")
-    module = {"simulate": "simulation", "walks": "random_walks"}.get(name, name)
+    module = {"simulate": "simulation", "walks": "random_walks", "forks": "fork"}.get(name, name)
     assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (0, f"|{checkout}|-m|tests.{module}|--count|1|")
 
 
