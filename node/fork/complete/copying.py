@@ -142,7 +142,7 @@ class Copying:
         self._report(f"following the source: {len(doubted)} accounts, posts and votes are in doubt")
         lockstep, is_read, tries = Lockstep(copy, self._chain, doubted, self._report), False, 0
         while True:
-            await lockstep.run()
+            is_quiet = await lockstep.run()
             head = copy.head
             if not self._plugins:
                 return copy, await self._block(head)
@@ -165,11 +165,11 @@ class Copying:
                 if tries > UNDISTURBED_TRIES_MAX:
                     self._reader.notes.add(DISTURBED)
                     break
-                if await self._is_undisturbed(head):
+                if is_quiet or await self._is_undisturbed(head):
                     break
         next_ids = {name: table.next_id for name, table in copy.state.tables()}
         copy = self._loaded(copy.batch() | self._plugin_rows.batch(), next_ids, self._plugins)
-        await Lockstep(copy, self._chain, {WORLD, *units_of(names)}, self._report).run()
+        await Lockstep(copy, self._chain, {WORLD, *units_of(names)}, self._report, is_standing=is_quiet).run()
         copy.forget_history()
         return copy, await self._block(copy.head)
 

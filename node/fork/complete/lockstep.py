@@ -79,15 +79,19 @@ class Lockstep:
         self._tokens: set[Unit] = set()
         self._is_standing = is_standing
 
-    async def run(self) -> None:
-        """Follow the source until the copy is equal to it at the copy's head. Raises StartAgain, and NodeError if that takes too long."""
+    async def run(self) -> bool:
+        """Follow the source until the copy is equal to it at the copy's head. Return whether the source makes no blocks.
+
+        Raises StartAgain, and NodeError if it takes too long.
+        """
         start = latest = trio.current_time()
         self._tokens = {(listing.table, ()) for listing in await self._chain.small() if not listing.unit}
         while trio.current_time() - start <= LOCKSTEP_SECONDS_MAX:
             if await self._follow(await self._chain.read_head()):
                 latest = trio.current_time()
-            if await self._compare() and self._is_equal(trio.current_time() - latest > QUIET_SECONDS) and await self._is_done():
-                return
+            is_quiet = self._is_standing or trio.current_time() - latest > QUIET_SECONDS
+            if await self._compare() and self._is_equal(is_quiet) and await self._is_done():
+                return is_quiet
             await trio.sleep(POLL_SECONDS)
         raise NodeError(
             f"the copy isn't equal to its source after {LOCKSTEP_SECONDS_MAX // 60} minutes: {len(self.doubts)} rows are in doubt"
@@ -279,7 +283,7 @@ class Lockstep:
             return False
         if self._differing:
             return False
-        return self._is_standing or is_quiet or self._clean_blocks >= CLEAN_BLOCKS
+        return is_quiet or self._clean_blocks >= CLEAN_BLOCKS
 
     async def _is_done(self) -> bool:
         """Whether the small tables are equal as well, and the rows fit each other. Raises StartAgain if they don't."""

@@ -29,7 +29,7 @@ def at_block(case: str, number: int, plugins: Iterable[str] = ()) -> Player:
 
 
 @pytest.mark.parametrize(
-    ("case", "height", "seed"), [("rewards", 30, 1), ("walk_random", 1500, 1), ("walk_random", 700, 5), ("threads", 100, 2)]
+    ("case", "height", "seed"), [("rewards", 30, 1), ("walk_random", 1500, 1), ("walk_random", 700, 5), ("negative_reward_fund", 400, 2)]
 )
 def test_a_copy_is_equal_to_a_source_that_makes_blocks(case: str, height: int, seed: int, tmp_path: Path) -> None:
     player = at_block(case, height)
