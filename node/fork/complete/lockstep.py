@@ -24,7 +24,7 @@ from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock
 
 POLL_SECONDS = 0.3
-QUIET_SECONDS = 30  # a source without a block for this time makes none
+QUIET_SECONDS = 15  # a source without a block for this time makes none
 LOCKSTEP_SECONDS_MAX = 1800
 BLOCKS_AT_ONCE = 1_000
 AGREEING_READS = 2
