@@ -26,7 +26,7 @@ from tests.fork.sources import Fault, SourceNode
 
 # Tables with rows or ids that no method shows.
 UNSEEN = ("transactions", "block_summaries", "account_metadata", "account_authorities", "comment_contents", "liquidity_rewards")
-MOST_CALLS = 200  # between two blocks
+MOST_CALLS = 40  # between two blocks
 URL = "http://source"
 
 
