@@ -5,6 +5,7 @@ database_api shows all columns. Nodes behind an indexer serve only condenser_api
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -138,7 +139,7 @@ def key_of(reader: Reader, method: str, value: Any, member: str) -> CommentKey:
     return author, permlink
 
 
-class _Posts:
+class _Posts(ABC):
     """Posts that are read from a source. `found` are their parts by key; those of a post that doesn't exist are None."""
 
     def __init__(self, source: Source, reader: Reader) -> None:
@@ -148,17 +149,17 @@ class _Posts:
         self._roots: dict[CommentKey, CommentKey] = {}
         self._ids: dict[CommentKey, int] = {}  # of the source's rows, which are in the order in which they were written
 
+    @abstractmethod
     async def read(self, keys: Sequence[CommentKey]) -> None:
         """Read posts."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def members(self, root: CommentKey, count: int) -> list[CommentKey]:
         """Read the `count` posts of a discussion, or only their keys. Return the keys of those that the source lists."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def read_votes(self) -> None:
         """Read the votes on all posts."""
-        raise NotImplementedError
 
     async def read_discussions(self) -> None:
         """Read the whole discussions of the posts that were read."""
