@@ -93,7 +93,7 @@ def fits(batch: Batch, size_max: int = BATCH_SIZE_MAX) -> bool:
 
 
 def bounded(batch: Batch, wanted: Iterable[tuple[str, str]]) -> Batch:
-    """Return a batch of posts without so many of its newest replies that it has at most POSTS_SIZE_MAX bytes.
+    """Return a batch of posts, cut to POSTS_SIZE_MAX bytes by leaving out its newest replies.
 
     The posts `wanted` and those above them stay. Raises NodeError if they don't fit.
     """

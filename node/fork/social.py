@@ -196,7 +196,7 @@ async def add_log(calls: PluginCalls, notices: list[PortableRow], name: str) -> 
 
 
 def time_of(calls: PluginCalls, method: str, value: Any, name: str) -> int:
-    """Return a member that is a time. Indexers write a blank in place of the letter T, and fractions of seconds."""
+    """Return a member that is a time. Indexers write a blank instead of the letter T, and fractions of seconds."""
     shown = text(calls, method, value, name)
     time: int = calls.reader.parse(TIME, method, shown[:19].replace(" ", "T"), name)
     return time

@@ -131,7 +131,7 @@ class Source:
         return results
 
     async def attempt(self, calls: Sequence[Call]) -> list[Any]:
-        """Return the results of several calls in order, with the RefusedCall in place of the result of a refused call.
+        """Return the results of several calls in order. The result of a refused call is its RefusedCall.
 
         As many calls as the source takes are sent in one request. Raises SourceSilent or SourceWrong.
         """

@@ -203,7 +203,7 @@ PORTABLE: dict[str, Portable] = {
     "block_summaries": Portable(
         row=globals.BlockSummary,
         key=("slot",),
-        all_hidden="ids of the last 65,536 blocks: without them, a transaction that refers to such a block is refused",
+        all_hidden="ids of the last 65,536 blocks: a reference to a block before the fork is accepted without a check of its id",
     ),
 }
 """The declarations by table. A table comes after the tables to which it refers. Plugins add their sections."""

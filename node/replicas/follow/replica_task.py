@@ -202,7 +202,7 @@ class ReplicaTask:
         return ""
 
     async def _require_base(self) -> None:
-        """Raise NodeError if the followed node has another block in place of the one with which this chain begins."""
+        """Raise NodeError if the block with which this chain begins is not on the chain of the followed node."""
         base = self._applier.chain.state.spec.base
         if not base.number:
             return
