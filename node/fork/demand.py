@@ -34,13 +34,11 @@ from rpc.fork import Fetch
 from rpc.log import Log
 from state.chain.chain import Chain
 from state.chain.state_edits import ImportRows
-from state.operations.content import DeleteComment
-from state.plugins.account_history import ACCOUNT_HISTORY, history
+from state.plugins.social.plugin import COMMUNITIES
 from state.portable import BATCH_SIZE_MAX, Batch, account_level, pack_batch, unpack_batch
 from state.protocol.constants import COIN_MAX_SIG_CHECK_DEPTH
 from state.protocol.errors import ChainError, require
 from state.protocol.transaction import block_number
-from state.protocol.values.integers import UINT32_MAX
 from state.tables import State
 
 # Keys that are fetched for one call: without and with local rights.
@@ -268,8 +266,9 @@ class Demand:
                     fetch.error = error
                 rows, size = sum(len(some) for batch in fetched.batches for some in batch.values()), sum(map(edit_size, edits))
                 self._size += size
-                if self._cache is not None:
-                    self._cache.append(CacheEntry(tuple(found), tuple(edit.packed for edit in edits), tuple(fetched.unknown)))
+                unknown = () if address else tuple(fetched.unknown)  # other machines can't fill the cache with names
+                if self._cache is not None and (found or unknown):
+                    self._cache.append(CacheEntry(tuple(found), tuple(edit.packed for edit in edits), unknown))
                 self._record(fetch, needed, rows, size)
         except NotFetched as error:
             fetch.error = error
@@ -340,10 +339,10 @@ def is_deleted(state: State, key: Key) -> bool:
     """Whether a post was deleted on this chain, or a proposal removed, here or at the source: a fork begins with all proposals."""
     if isinstance(key, ProposalKey):
         return key.id < state.proposals.next_id
-    if not isinstance(key, PostKey) or ACCOUNT_HISTORY.name not in state.plugins:
+    if not isinstance(key, PostKey) or COMMUNITIES.name not in state.plugins:
         return False
-    operations = (record.operation for _, record in history(state, key.author, -1, UINT32_MAX))
-    return any(isinstance(one, DeleteComment) and (one.author, one.permlink) == (key.author, key.permlink) for one in operations)
+    post = COMMUNITIES.of(state).post(key.author, key.permlink)  # the plugin keeps the rows of deleted posts
+    return post is not None and post.is_deleted
 
 
 def keys_in(batch: Batch) -> Iterator[Key]:

@@ -43,9 +43,11 @@ class SourceReader:
             for batch in await self._accounts(list(some)):
                 batches.append(batch)
                 later.append(without_posts(batch))
+        found: set[Key] = set()
         for key in keys:
-            if isinstance(key, PostsKey):
-                posts += await newest_posts(self._source, key.account, NEWEST_POSTS)
+            if isinstance(key, PostsKey) and (newest := await newest_posts(self._source, key.account, NEWEST_POSTS)):
+                posts += newest
+                found.add(key)
         for some_posts in chunks(dict.fromkeys(posts), POSTS_AT_ONCE):
             batch = await read_posts(self._source, some_posts)
             await add_plugin_rows(self._source, batch)
@@ -55,8 +57,8 @@ class SourceReader:
         batches += [batch for batch in (proposals, *later) if batch]
         if sum(len(pack_batch(batch)) for batch in batches) > FETCH_SIZE_MAX:
             raise NodeError(f"the rows have more than {FETCH_SIZE_MAX >> 20} MiB together")
-        found = {key for batch in batches for key in keys_in(batch)}
-        return Fetched(batches, frozenset(key for key in keys if key not in found and not isinstance(key, PostsKey)))
+        found |= {key for batch in batches for key in keys_in(batch)}
+        return Fetched(batches, frozenset(keys) - found)
 
     async def _accounts(self, names: list[str]) -> list[Batch]:
         """Read accounts, in batches that fit into an edit."""
