@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import trio
 from node.client.lines import LINE_SIZE_MAX
 from node.fork import demand as demand_module
 from node.fork import limits as limits_module
+from node.fork.cache import FetchCache
 from node.fork.calls import ForkCalls
 from node.fork.demand import KEYS_MAX, UNKNOWN_BLOCKS, Demand, Fetched, keys_in
 from node.fork.history import SourceHistory
@@ -18,7 +20,7 @@ from node.fork.limits import CALL_SECONDS_MAX, SILENT_SECONDS, SourceLimits
 from node.fork.reader import FETCH_SIZE_MAX
 from node.fork.source import SourceSilent
 from node.runtime.errors import NodeError
-from rpc.caller import Caller
+from rpc.caller import LOCAL, Caller
 from rpc.declare.demand import AccountKey, Key, PostKey, PostsKey, ProposalKey
 from rpc.fork import Fetch
 from rpc.push.events import NewBlock, decode_line, encode_line
@@ -268,6 +270,14 @@ async def test_a_post_that_was_deleted_here_isnt_fetched_again() -> None:
         )  # after a restart
         for demand in (fork.demand, again):
             assert list(demand.missing([POST, PostsKey("quinn"), ProposalKey(3)])) == [PostsKey("quinn"), ProposalKey(3)]
+
+
+async def test_names_that_the_source_lacks_are_stored_only_for_programs_of_this_machine(tmp_path: Path) -> None:
+    async with forked(FakeReader()) as fork:
+        fork.demand._cache = FetchCache(tmp_path / "f", "digest")
+        await fork.demand.fetch([RUTH], REMOTE)
+        await fork.demand.fetch([QUINN], LOCAL)
+        assert [entry.unknown for entry in FetchCache(tmp_path / "f", "digest").read()] == [(QUINN,)]
 
 
 async def test_a_post_can_be_written_though_the_source_is_silent() -> None:

@@ -21,6 +21,7 @@ from node.fork.reader import SourceReader, bounded
 from node.fork.source import Source
 from node.runtime.errors import NodeError
 from node.snapshots.base import new_chain, read_base, write_base
+from rpc.declare.demand import PostsKey
 from rpc.fork import Fetch, ForkOrigin
 from rpc.fork import Fork as RunningFork
 from state.chain.chain import Chain
@@ -278,3 +279,10 @@ async def test_a_removed_proposal_isnt_fetched() -> None:
         fetches = len(fork.fetches)
         assert await fork.call("condenser_api.find_proposals", [[0]]) == []
         assert len(fork.fetches) == fetches
+
+
+async def test_posts_of_somebody_without_posts_are_unknown() -> None:
+    async with forked() as fork:
+        reader, nobody = fork.demand.reader, PostsKey("nobody.here")
+        assert reader is not None
+        assert (await reader.read([PostsKey("carol"), nobody])).unknown == {nobody}
