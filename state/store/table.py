@@ -96,6 +96,15 @@ class Table(BackgroundLoadable, Generic[RowT]):
         except KeyError:
             raise UnknownKey from None
 
+    def peek(self, row_id: int) -> RowT | None:
+        """Return the row with this id for reading at once, or None. The caller must neither keep nor modify it."""
+        return self._rows.get(row_id)
+
+    def rows_between(self, begin: int, end: int) -> Iterator[RowT]:
+        """Yield the rows with ids from `begin` to below `end`, in ascending order, for reading at once (see `peek`)."""
+        rows = self._rows
+        return (row for row_id in range(begin, min(end, self.next_id)) if (row := rows.get(row_id)) is not None)
+
     @property
     def undo_functions(self) -> tuple[Any, Any, Any]:
         """The functions that undo an insertion, a removal and a modification: the same objects as in the records of the journal."""
