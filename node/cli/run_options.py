@@ -57,6 +57,8 @@ class Common:
         str | None, THE_CHAIN(help=f"A chain spec: a name, or a TOML file; by default {DEFAULT_CHAIN}, for a replay that of its blocks.")
     ] = None
     config: Annotated[Config, THE_CHAIN()] = None
+    enable: Annotated[Repeated, THE_CHAIN(help="A plugin to enable (all: every one but those disabled); can be repeated.")] = ()
+    disable: Annotated[Repeated, THE_CHAIN(help="A plugin to disable (all: every one but those enabled); can be repeated.")] = ()
     cors: Annotated[
         Repeated, ACCESS(help="An allowed origin of web pages, for example http://localhost:3000 (off: none); can be repeated.")
     ] = ()
@@ -96,11 +98,20 @@ class Common:
         level: Level = self.log_level or ("warning" if self.quiet else "debug" if self.verbose else "info")
         configure_logs(level, is_json=True if self.log_json else None)
 
+    def plugins(self, spec: ChainSpec) -> tuple[str, ...]:
+        """Return the enabled plugins. Raises NodeError."""
+        for word, names in (("--enable", self.enable), ("--disable", self.disable)):
+            with named(word):
+                chosen_plugins(spec, names)
+        with named("--enable, --disable"):
+            return chosen_plugins(spec, self.enable, self.disable)
+
     def settings(self, spec: ChainSpec, http: Address | None, **own: Any) -> Settings:
         """Return the settings of the node: those from the common options, and `own`, those from the command's own options."""
         return Settings(
             spec=spec,
             http=http,
+            plugins=self.plugins(spec),
             workers=default_workers() if self.signature_workers is None else self.signature_workers,
             check_invariants=self.check_invariants,
             origins=parsed("--cors", read_origins, self.cors),
@@ -162,8 +173,6 @@ class Run(Common):
     requests_per_second: Annotated[
         float | None, THE_CHAIN(help="The maximum number of requests per second to the source; by default no limit.")
     ] = None
-    enable: Annotated[Repeated, THE_CHAIN(help="A plugin to enable; can be repeated.")] = ()
-    disable: Annotated[Repeated, THE_CHAIN(help="A plugin to disable; can be repeated.")] = ()
     produce: Annotated[bool | None, BLOCKS(help="Whether to produce blocks; by default if the spec has keys for it.")] = None
     blocks: Annotated[
         str, BLOCKS(help="The block mode: interval[:SECONDS], instant (one per transaction), manual (on request), or mixed:SECONDS.")
@@ -202,14 +211,6 @@ class Run(Common):
         """Return the block mode. Raises NodeError."""
         with named("--blocks"):
             return block_mode(self.blocks)
-
-    def plugins(self, spec: ChainSpec) -> tuple[str, ...]:
-        """Return the enabled plugins. Raises NodeError."""
-        for word, names in (("--enable", self.enable), ("--disable", self.disable)):
-            with named(word):
-                chosen_plugins(spec, names)
-        with named("--enable, --disable"):
-            return chosen_plugins(spec, self.enable, self.disable)
 
 
 @contextmanager
@@ -309,7 +310,6 @@ def run_chain(options: Run, spec: ChainSpec, fork: dict[str, Any]) -> int:
         spec.with_accounts_in_blocks(False) if makes_none and not fork else spec,
         options.address(),
         **fork | ({} if options.time is None else {"time": start_time(options.time)}),
-        plugins=options.plugins(spec),
         is_producing=options.follow is None and (bool(spec.witness_keys) if options.produce is None else options.produce),
         **replica_settings(options),
         blocks=options.mode(),
@@ -359,8 +359,14 @@ def replay_command(
     checkpoint: Annotated[Repeated, BLOCKS(help="N:ID, the required id of block N, in addition to all checks; can be repeated.")] = (),
     data: Annotated[str | None, DATA(help="The folder for the blocks; a replay resumes from those in it.")] = None,
     snapshot_every: Annotated[
-        Natural, DATA(help="The interval in blocks for saving a snapshot, with --data or --snapshots (0: never).")
-    ] = EVERY,
+        Natural | None,
+        DATA(
+            help=(
+                "The interval in blocks for saving a snapshot (0: never); by default"
+                f" {EVERY:,} with --data, and with --snapshots such that the snapshots divide the file into equal parts."
+            )
+        ),
+    ] = None,
     snapshots: Annotated[Path | None, DATA(help="The folder for all snapshots, or with --parallel the folder that has them.")] = None,
     parallel: Annotated[
         str | None, CHECKS(help="Verify the ranges between snapshots in N processes, or on a cluster (ray://HOST:PORT, ray:N).")
@@ -374,13 +380,15 @@ def replay_command(
     """Apply a file of blocks."""
     from node.cli.chain_of_blocks import spec_of_blocks
     from node.replay.options import read_checkpoints, read_point, require_together
-    from node.replay.parallel.command import verify_in_parallel
+    from node.replay.parallel.command import parallel_by_default, verify_in_parallel
     from node.replay.run import Replay, replay_file
 
     common.begin()
     spec = spec_of_blocks(file, common.chain)
     alone = {"--data": data, "--from": from_, "--until": until, "--checkpoint": checkpoint, "--serve": serve, "--digest": digest != "state"}
     require_together(alone, parallel, snapshots)
+    if parallel is None and snapshots is not None and not any(alone.values()):
+        parallel = parallel_by_default(file, spec, snapshots)
     if parallel is not None:
         assert snapshots is not None
         return verify_in_parallel(file, common.chain or spec.name, snapshots, parallel, is_trusted=verify == "none")
@@ -390,9 +398,8 @@ def replay_command(
         base=fork,
         origin=None if fork is None else read_fork(fork).origin,
         http=None if serve is None else read_address(serve, "--serve"),
-        plugins=chosen_plugins(spec),
         data=None if data is None else data_folder(data),
-        snapshot_every=snapshot_every,
+        snapshot_every=EVERY if snapshot_every is None else snapshot_every,
     )
     task = Replay(
         source=file,
@@ -401,6 +408,7 @@ def replay_command(
         start=from_,
         checkpoints=read_checkpoints(checkpoint),
         snapshots=snapshots,
+        is_divided=snapshots is not None and snapshot_every is None,
         digest=digest,
     )
     with settings.announcer:

@@ -36,6 +36,7 @@ from state.plugins.registry import PLUGINS
 from state.portable import shown_digest
 
 BLOCKS_BETWEEN_SYNCS = 1000
+PARTS = 8  # of a file, so that 2, 4 or 8 processes have equal work; each part costs a load and two digests of the state
 
 _log = Log("replay")
 
@@ -49,6 +50,7 @@ class Replay(Struct, frozen=True, kw_only=True):
     start: Path | None = None  # the snapshot to start from; None: genesis, or the state of the data folder
     checkpoints: dict[int, bytes] = {}  # required ids of blocks, by number
     snapshots: Path | None = None  # the folder that retains all snapshots; None: the data folder, which retains the newest as a node does
+    is_divided: bool = False  # save PARTS - 1 of them, after equal amounts of bytes, so that the ranges between them take equally long
     digest: Literal["state", "shown"] = "state"
 
 
@@ -85,7 +87,7 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
     progress = Progress(blocks.size, blocks.last, until=None if task.until is None else task.until.block)
     warn_of_edits(settings, task.source)
     writing = partial(write, folder, context) if folder is not None else None
-    saver = new_saver(context, task)
+    saver = new_saver(context, task, blocks)
     if writing is not None:
         chain.on_head_change.append(writing)
     try:
@@ -159,7 +161,7 @@ def warn_of_edits(settings: Settings, source: Path) -> None:
 # ------------------------------------------------------------------ saving
 
 
-def new_saver(context: NodeContext, task: Replay) -> SnapshotSaver:
+def new_saver(context: NodeContext, task: Replay, blocks: BlockSource) -> SnapshotSaver:
     """Return the object that saves snapshots during a replay. It keeps all snapshots in the replay's folder or, like a node, only the
     newest ones in the data folder.
     """
@@ -169,7 +171,17 @@ def new_saver(context: NodeContext, task: Replay) -> SnapshotSaver:
         return SnapshotSaver(context.chain, Path(), settings.disk, 0)
     saved = max([block_of(path) for path in paths(folder, settings.disk)], default=0)
     is_named = task.snapshots is not None
-    return SnapshotSaver(context.chain, folder, settings.disk, settings.snapshot_every, saved=saved, keeps_all=is_named, is_required=True)
+    part = blocks.size // PARTS + 1 if task.is_divided and not blocks.is_pipe else 0
+    return SnapshotSaver(
+        context.chain,
+        folder,
+        settings.disk,
+        part or settings.snapshot_every,
+        saved=saved,
+        keeps_all=is_named,
+        is_required=True,
+        progress=(lambda: blocks.position) if part else None,
+    )
 
 
 def write(folder: DataFolder, context: NodeContext, change: HeadChange) -> None:

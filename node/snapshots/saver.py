@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import trio
@@ -25,7 +25,8 @@ _log = Log("snapshots")
 
 
 class SnapshotSaver:
-    """Saves a snapshot to a folder whenever another `every` blocks have become irreversible (0: never), one snapshot at a time.
+    """Saves a snapshot to a folder whenever another `every` blocks have become irreversible (0: never), one snapshot at a time. If
+    `progress` is given, it is counted instead of blocks, for example in bytes of a file.
 
     Saves begin at least `seconds` apart. `saved` is the block number of the newest snapshot that is already in the folder, for example the
     one that the chain started from. Only the newest snapshots are kept, unless `keeps_all` is set. Since a start doesn't need snapshots, a
@@ -44,10 +45,13 @@ class SnapshotSaver:
         keeps_all: bool = False,
         is_required: bool = False,
         gate: ReadGate = ALWAYS_OPEN,
+        progress: Callable[[], int] | None = None,
     ) -> None:
         self._chain, self._folder, self._disk, self._every, self._gate = chain, folder, disk, every, gate
         self._seconds, self._keeps_all, self._is_required = seconds, keeps_all, is_required
         self._saved, self._irreversible = saved, 0
+        self._progress = progress
+        self._reached = 0 if progress is None else progress()  # when the newest save began
         self._child: ForkedChild | None = None
         self._number, self._begun = 0, 0.0  # block and start time of the save in progress
         self._not_before = trio.current_time() + seconds if seconds else -math.inf
@@ -132,12 +136,17 @@ class SnapshotSaver:
         return max(self._saved, self._chain.started_at)
 
     def _is_due(self) -> bool:
-        every, last = self._every, max(self._last(), self._number)
-        return self._chain.irreversible // every > last // every and trio.current_time() >= self._not_before
+        every, last, now = self._every, max(self._last(), self._number), self._chain.irreversible
+        is_new = now // every > last // every
+        if self._progress is not None:
+            is_new = now > last and self._progress() // every > self._reached // every
+        return is_new and trio.current_time() >= self._not_before
 
     async def _begin(self) -> None:
         await self.finish()
         self._number, self._begun = self._chain.irreversible, time.perf_counter()
+        if self._progress is not None:
+            self._reached = self._progress()
         self._not_before = trio.current_time() + self._seconds
         try:
             self._child = ForkedChild(lambda: save(self._chain, self._folder, self._disk))

@@ -47,7 +47,7 @@ class BlockFile:
         except ValueError as error:  # a NUL in the name
             raise FileError(f"{str(path)!r}: {error}") from None
         self._raw = FileStream(self._file)
-        self._number = 0
+        self._number = self._end = 0
         try:
             self.size = self._file.size()
             magic = self._file.read(4, 0)
@@ -65,8 +65,8 @@ class BlockFile:
 
     @property
     def position(self) -> int:
-        """The number of bytes read from the file, before decompression."""
-        return self._raw.tell()
+        """The number of bytes read from the file, before decompression. In an uncompressed log, up to the end of the last block."""
+        return self._end if self._is_plain and self._is_log else self._raw.tell()
 
     def close(self) -> None:
         """Close the file."""
@@ -119,14 +119,16 @@ class BlockFile:
                 raise FileError(f"{self.path}: damaged at byte {base + end}, after block {block.number}")
             if self._number and block.number != self._number + 1:
                 raise FileError(f"{self.path}: damaged at byte {base + at}, block {block.number} follows block {self._number}")
-            yield block
             at = end + OFFSET.size
+            self._end = base + at
+            yield block
 
     def _seek_first(self) -> int:
         """Seek to the block `first` if the offsets lead to it, else to the start. Return the position."""
         start = frame_start(self._file, self.size, self._first) or 0
         if start:
             self._stream.seek(start)
+            self._end = start
         return start
 
     # -------------------------------------------------------------- JSON lines

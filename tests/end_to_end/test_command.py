@@ -227,6 +227,9 @@ def test_plugins_of_spec_and_options() -> None:
     assert set(chosen_plugins(DEV)) == set(DEV.plugins)
     assert "rewards_api" in chosen_plugins(DEV, ["rewards_api"])
     assert "rc" not in chosen_plugins(DEV, disable=["rc"])
+    assert chosen_plugins(DEV, disable=["all"]) == ()
+    assert chosen_plugins(DEV, ["tags"], ["all"]) == ("tags",)
+    assert chosen_plugins(DEV, ["all"], ["tags"]) == tuple(name for name in KNOWN if name != "tags")
 
 
 # ------------------------------------------------------------------ signals

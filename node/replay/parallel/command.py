@@ -7,16 +7,27 @@ from pathlib import Path
 
 import trio
 
+from node.key_recovery.pool import default_workers
 from node.replay.parallel.local import verify_locally
 from node.replay.parallel.range_progress import RangeProgress
-from node.replay.parallel.ranges import RangeResult, ranges_of
+from node.replay.parallel.ranges import RangeResult, belong_to, ranges_of
 from node.runtime.errors import FileError, NodeError, StateError, Status
 from node.runtime.output import say
 from node.runtime.shutdown import cancelled_by, run_to_end, stopped_by_signals
+from state.protocol.spec import ChainSpec
 
 PROCESSES_MAX = 256
 
 _LOCAL, _RAY = re.compile("[0-9]{1,3}", re.ASCII), re.compile(r"ray://[^/\s]+:[0-9]{1,5}|ray:[1-9][0-9]{0,2}", re.ASCII)
+
+
+def parallel_by_default(source: Path, spec: ChainSpec, snapshots: Path) -> str | None:
+    """Return one process per core, for the ranges between the snapshots of a folder, or None if they are not of these blocks."""
+    if not belong_to(snapshots, source, spec):
+        return None
+    processes = str(default_workers() + 1)
+    say(f"{snapshots} has snapshots of {source}. Checking the ranges between them (--parallel {processes}).")
+    return processes
 
 
 def verify_in_parallel(source: Path, chain: str, snapshots: Path, where: str, *, is_trusted: bool) -> int:

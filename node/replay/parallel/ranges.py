@@ -7,6 +7,7 @@ again at the start of the snapshot's range.
 import os
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from msgspec import Struct
 
 from node.history.apply import ChainCursor, replay
 from node.history.chain_detection import fitted, stored_variant
-from node.history.sources import STANDARD_INPUT, OlderBlocks, open_source
+from node.history.sources import STANDARD_INPUT, OlderBlocks, is_pipe, open_source
 from node.runtime.errors import FileError, NodeError
 from node.runtime.progress import Progress
 from node.snapshots.base import new_chain, read_base
@@ -27,6 +28,8 @@ from node.storage.disk import SystemDisk
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.skip import TRUSTED, Skip
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import Wire
 
 Report = Callable[[int], object]
 """Called with the current block number of a range."""
@@ -82,6 +85,22 @@ def ranges_of(source: Path, chain: str, snapshots: Path, *, is_trusted: bool) ->
     chain = str(Path(chain).resolve()) if chain.endswith(".toml") else chain
     part = partial(Range, source=str(source.resolve()), chain=chain, is_trusted=is_trusted)
     return [part(begin=begin, end=end) for begin, end in zip([None, *boundaries], [*boundaries, None], strict=True)]
+
+
+def belong_to(snapshots: Path, source: Path, spec: ChainSpec) -> bool:
+    """Whether the newest snapshot of a folder was taken at a block of an uncompressed block log. Other sources would have to be read up to
+    that block.
+    """
+    newest = next(iter(paths(snapshots, SystemDisk())), None)
+    if newest is None or is_pipe(source):
+        return False
+    try:
+        boundary = boundary_of(newest)
+        with closing(open_source(source, Wire(spec), boundary.number)) as blocks:
+            block = next(iter(blocks), None) if blocks.last else None
+    except FileError:
+        return False
+    return block is not None and block.id.hex() == boundary.block_id
 
 
 def boundary_of(path: Path) -> RangeBoundary:

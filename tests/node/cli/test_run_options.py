@@ -62,7 +62,7 @@ def test_a_port_replaces_that_of_the_address(started: Started) -> None:
 
 def test_both_commands_have_the_shared_options(started: Started) -> None:
     words = ("--chain", "testnet", "--cors", "http://x", "--http2", "--allow-debug", "--check-invariants", "7", "--show-keys")
-    proxy = ("--proxy", "10.0.0.0/8")
+    proxy = ("--proxy", "10.0.0.0/8", "--disable", "all", "--enable", "rc")
     for command in (("run",), ("replay", "file", "--serve", "127.0.0.1:0")):
         settings = started(*command, *words, *proxy)
         assert (settings.spec.name, settings.origins, settings.check_invariants) == ("testnet", ("http://x",), 7)
@@ -70,6 +70,7 @@ def test_both_commands_have_the_shared_options(started: Started) -> None:
         assert [str(network) for network in settings.proxies] == ["10.0.0.0/8"]
         assert settings.is_debug_allowed
         assert settings.announcer.shows_keys
+        assert settings.plugins == ("rc",)
 
 
 def test_workers(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:

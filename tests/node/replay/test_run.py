@@ -11,12 +11,13 @@ import pytest
 from node.app.settings import Settings
 from node.history.apply import BlockPoint, BlockRefused
 from node.history.sources import open_source
-from node.replay.run import Replay, replay_file
+from node.replay.run import PARTS, Replay, replay_file
 from node.runtime.errors import NodeError, Status
 from node.snapshots.folder import block_of, paths
 from node.specs.builder import load_spec
 from node.storage.blockfile import BlockFile
 from node.storage.disk import SystemDisk
+from node.storage.frames import walk_back
 from state.protocol.transaction import SignedBlock
 from tests.conftest import ROOT
 from tests.helpers.golden import fails
@@ -75,6 +76,25 @@ def snapshots(tmp_path: Path, result: Result) -> list[Path]:
 
 def test_snapshots_are_taken_at_the_same_blocks_each_time(snapshots: list[Path]) -> None:
     assert [block_of(path) for path in snapshots] == [20, 40, 60, 80]
+
+
+def test_snapshots_can_divide_a_file_into_equal_parts(tmp_path: Path, result: Result) -> None:
+    whole = result.of(snapshots=tmp_path, is_divided=True)
+    found = paths(tmp_path, SystemDisk())[::-1]
+    assert len(found) == PARTS - 1
+    # A snapshot is of an irreversible block, up to 21 blocks before the end of a part.
+    starts = block_starts(LOG)
+    for path, size in zip(found, range(starts[-1] // PARTS, starts[-1], starts[-1] // PARTS), strict=False):
+        assert starts[block_of(path)] <= size < starts[block_of(path) + 22]
+    assert result.of(start=found[0]) == whole
+
+
+def block_starts(log: Path) -> list[int]:
+    """Return the positions of all blocks in a block log, and its size."""
+    file = SystemDisk().open_to_read(log)
+    starts = walk_back(file, file.size())
+    assert starts is not None
+    return [*starts, file.size()]
 
 
 def test_a_replay_from_a_snapshot_leads_to_the_same_state(

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from node.runtime.errors import FileError, NodeError, StateError, Status
 from node.snapshots.folder import load, paths, write
 from node.specs.builder import load_spec
 from node.storage.disk import SystemDisk
+from tests.conftest import ROOT
 from tests.helpers.golden import fails, same_as_golden
 from tests.helpers.nodes import case_log
 
@@ -52,6 +54,28 @@ def test_ranges_lead_to_the_state_of_a_single_replay(folder: Path, capsys: pytes
     *ranges, one, _, other = capsys.readouterr().out.splitlines()
     assert (one, other) == (head, digest)
     assert [line.split(": ")[1] for line in ranges] == ["blocks 1 to 40", "blocks 41 to 80", "blocks 81 to the end"]
+
+
+def test_a_replay_checks_the_ranges_by_itself_if_the_folder_has_snapshots_of_the_file(folder: Path, tmp_path: Path) -> None:
+    options = (LOG, "--chain", CHAIN, "--snapshots", folder)
+    assert "range 3: blocks 81 to the end" in replayed(*options)
+    digest = replayed(*options).splitlines()[-1]
+    # A digest of another kind, the blocks of another chain, and a folder without snapshots need a replay.
+    other = case_log("communities")
+    for words in (
+        (*options, "--digest", "shown"),
+        (other, "--chain", CHAIN, "--snapshots", folder),
+        (LOG, "--snapshots", tmp_path / "new"),
+    ):
+        assert "range" not in replayed(*words)
+    assert digest in replayed(*options, "--until", "105")
+
+
+def replayed(*words: object) -> str:
+    """Run `coind replay` with these words, and return its output."""
+    command = [str(ROOT / "bin/coind"), "replay", *map(str, words), "--quiet", "--workers", "0"]
+    done: subprocess.CompletedProcess[str] = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout
 
 
 def forge(folder: Path, place: int) -> None:
