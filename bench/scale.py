@@ -1,6 +1,6 @@
 """Compares a large chain with a small one: memory, blocks, operations and calls at 10^6 accounts, posts and blocks, with all plugins.
 
-Run: .venv/bin/python -m bench.scale [--accounts N] [--posts N] [--blocks N]
+Run: .venv/bin/python -m bench.scale [--accounts N] [--posts N] [--blocks N] [--body BYTES]
 
 Accounts are inserted into the tables directly. Then blocks are pushed: first blocks of 50 posts, in which every tenth post has a vote, then
 empty blocks, during which the posts are paid out, and finally blocks of 50 transfers. All blocks go to a block log in a temporary folder,
@@ -45,7 +45,7 @@ IN_BLOCK, BUSY_BLOCKS, VOTED = 50, 200, 10  # operations per block, blocks of tr
 TIMED_BLOCKS = 300
 CALLS = 100
 SENDER = user(0)
-BODY = "A body of some length, as posts have one: " * 5
+BODY, BODY_BYTES = "A body of some length, as posts have one: ", 210
 RANKED = ("trending", "hot", "created", "promoted", "payout")
 DISCUSSED = (*RANKED[:4], "active", "cashout", "votes", "children")
 
@@ -64,8 +64,9 @@ def say(line: str) -> None:
 class ScaleChain(BenchChain):
     """A chain that stores its blocks in a block log. Its posts are part of its blocks, and not only inserted into the tables."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, body_bytes: int) -> None:
         super().__init__()
+        self.body = (BODY * (body_bytes // len(BODY) + 1))[:body_bytes]
         self.log = BlockLog(folder, self.state.wire)
         self.on_head_change.append(lambda change: self.log.switch(change.popped, change.applied))
         self.irreversible_blocks.attach_log(self.log.packed, self.log.__len__)
@@ -85,7 +86,7 @@ class ScaleChain(BenchChain):
         """Push blocks of posts and votes."""
         for begin in range(0, count, IN_BLOCK):
             some = range(begin, begin + IN_BLOCK)
-            posts = [Comment("", f"topic-{i % 50}", user(i % accounts), f"post-{i}", f"Title {i}", f"{i} {BODY}", METADATA) for i in some]
+            posts = [Comment("", f"topic-{i % 50}", user(i % accounts), f"post-{i}", f"Title {i}", f"{i} {self.body}", METADATA) for i in some]
             votes = [Vote(user((i + 7) % accounts), user(i % accounts), f"post-{i}", 10_000) for i in some if i % VOTED == 0]
             self.push(*posts, *votes)
 
@@ -171,11 +172,11 @@ def calls(chain: Chain) -> Iterator[tuple[str, float]]:
         yield question.what, median_seconds(service, body)
 
 
-def measure(accounts: int, posts: int, blocks: int) -> dict[str, dict[str, float]]:
+def measure(accounts: int, posts: int, blocks: int, body_bytes: int) -> dict[str, dict[str, float]]:
     """Return the figures of a chain of this size: bytes of memory, and seconds of each kind of work."""
     tune_collector()
     with tempfile.TemporaryDirectory(prefix="coind-scale-") as folder:
-        chain = ScaleChain(Path(folder))
+        chain = ScaleChain(Path(folder), body_bytes)
         sizes = [memory()]
         empty = max(blocks - posts // IN_BLOCK - BUSY_BLOCKS, 0)
         stages: tuple[Callable[[], None], ...] = (
@@ -227,16 +228,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for what in ("accounts", "posts", "blocks"):
         parser.add_argument(f"--{what}", type=int, default=LARGE)
-    parser.add_argument("--one", type=int, nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--body", type=int, default=BODY_BYTES, help="bytes of the body of a post")
+    parser.add_argument("--one", type=int, nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
         print(json.dumps(measure(*given.one)))
         return
     begun = time.perf_counter()
     say(f"{SMALL:,} accounts, posts and blocks")
-    small = in_process(SMALL, SMALL, SMALL)
+    small = in_process(SMALL, SMALL, SMALL, given.body)
     say(f"{given.accounts:,} accounts, {given.posts:,} posts, {given.blocks:,} blocks")
-    large = in_process(given.accounts, given.posts, given.blocks)
+    large = in_process(given.accounts, given.posts, given.blocks, given.body)
     for line in shown(small, large):
         print(line)
     print(f"measured in {time.perf_counter() - begun:.0f} s")
