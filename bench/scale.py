@@ -85,8 +85,8 @@ class ScaleChain(BenchChain):
     def add_posts(self, count: int, accounts: int) -> None:
         """Push blocks of posts and votes."""
         for begin in range(0, count, IN_BLOCK):
-            some = range(begin, begin + IN_BLOCK)
-            posts = [Comment("", f"topic-{i % 50}", user(i % accounts), f"post-{i}", f"Title {i}", f"{i} {self.body}", METADATA) for i in some]
+            some, body = range(begin, begin + IN_BLOCK), self.body
+            posts = [Comment("", f"topic-{i % 50}", user(i % accounts), f"post-{i}", f"Title {i}", f"{i} {body}", METADATA) for i in some]
             votes = [Vote(user((i + 7) % accounts), user(i % accounts), f"post-{i}", 10_000) for i in some if i % VOTED == 0]
             self.push(*posts, *votes)
 
