@@ -15,6 +15,7 @@ from rpc.caller import Caller
 from rpc.http.connection_limits import ClientResource, ClientUsage, ConnectionLimiter
 from rpc.http.tasks import frames_cleared
 from rpc.jsonrpc.dispatch import Service
+from rpc.jsonrpc.eager import Completed, start_eagerly
 from rpc.push.hub import Hub
 from rpc.push.session import Session
 
@@ -58,9 +59,9 @@ class RpcSession:
             async with trio.open_nursery() as nursery:
                 if session is not None:
                     session.on_first = partial(nursery.start_soon, self._notify, usage, session, channel, nursery.cancel_scope)
+                places = trio.Semaphore(WAITING_PER_SOCKET_MAX)
                 with frames_cleared():
-                    await self._answer(usage, replace(client, session=session), channel, nursery)
-                nursery.cancel_scope.cancel()
+                    await self._answer(usage, replace(client, session=session), channel, nursery, places)
         finally:
             if session is not None:
                 session.close()
@@ -85,31 +86,19 @@ class RpcSession:
             usage.abort()
         scope.cancel()
 
-    async def _answer(self, usage: ClientUsage, caller: Caller, channel: MessageChannel, nursery: trio.Nursery) -> None:
-        """Answer requests until the client disconnects. Replies are sent in request order, but a pending broadcast doesn't block later
-        requests.
+    async def _answer(
+        self, usage: ClientUsage, caller: Caller, channel: MessageChannel, nursery: trio.Nursery, places: trio.Semaphore
+    ) -> None:
+        """Answer requests until the client disconnects, which cancels the nursery. Replies are sent in request order.
+
+        If a broadcast waits, it is answered later. Another task of the nursery then answers the requests that follow it.
         """
-        places = trio.Semaphore(WAITING_PER_SOCKET_MAX)
         session: Session | None = caller.session
-
-        async def answer_later(reply: Awaitable[bytes]) -> None:
-            try:
-                with frames_cleared():
-                    await answer(reply)
-            finally:
-                places.release()
-
-        async def answer(reply: Awaitable[bytes]) -> None:
-            try:
-                text = await reply
-            finally:
-                usage.requests_in_progress -= 1
-            await channel.answer(text)
-
         while True:
             try:
                 body = await channel.receive()
             except trio.EndOfChannel:
+                nursery.cancel_scope.cancel()
                 return
             if body is None:
                 await channel.send(NO_TEXT)
@@ -121,10 +110,24 @@ class RpcSession:
             usage.requests_in_progress += 1
             with nullcontext() if session is None else session.paused():
                 reply = await self._service.answer_in_turn(body, caller)
+                if not isinstance(reply, bytes):
+                    started = start_eagerly(reply)
+                    reply = started.value if isinstance(started, Completed) else started
                 if isinstance(reply, bytes):
                     usage.requests_in_progress -= 1
                     await channel.answer(reply)
-                else:
-                    places.acquire_nowait()
-                    nursery.start_soon(answer_later, reply)
+            if not isinstance(reply, bytes):
+                break
             del body, reply  # frees the memory while waiting for the next request
+        places.acquire_nowait()
+        nursery.start_soon(self._answer, usage, caller, channel, nursery, places)
+        del body  # the awaitable holds what it needs
+        try:
+            with frames_cleared():
+                try:
+                    text = await reply
+                finally:
+                    usage.requests_in_progress -= 1
+                await channel.answer(text)
+        finally:
+            places.release()
