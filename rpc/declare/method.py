@@ -198,15 +198,19 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
     missing = [name for name in method.context if name not in context and name not in ("show", SESSION, CALLER)]
     if missing:
         raise TypeError(f"{method.name} needs {missing}, the service has {sorted(context)}")
-    made: list[Call] = []
+    read: Callable[[Any], list[Any]] | None = None
+    function: Callable[..., Any]
+    select_argument = attrgetter(SESSION) if method.needs_session else identity if method.needs_caller else None
     work = context.get("work")
 
     def call(params: Any, caller: Caller) -> Any:
+        nonlocal read, function
         if caller.why_not_local:
             require_few_values(params)
-        if not made:
-            made.append(_bind(method, wire, {"show": RecordEncoder(wire, method.form, work), **context}))
-        return made[0](params, caller)
+        if read is None:
+            read, function = _bind(method, wire, {"show": RecordEncoder(wire, method.form, work), **context})
+        values = read(params)
+        return function(*values) if select_argument is None else function(select_argument(caller), *values)
 
     return call
 
@@ -226,33 +230,32 @@ def require_few_values(params: Any) -> None:
         lists += value
 
 
-def _bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
+def _bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> tuple[Callable[[Any], list[Any]], Callable[..., Any]]:
+    """Return the function that converts the params of a call to arguments, and the function that takes them."""
     function: Callable[..., Any] = partial(method.function, *[context[name] for name in method.context if name not in (SESSION, CALLER)])
     if method.key:
         function = _under_key(method.key, function, method.waits)
     if method.raw:
-        return lambda params, _caller: function(params)
+        return lambda params: [params], function
     if (guard := context.get("guard")) is not None:
         function = guard(method, function)
     if method.group == UNCONVERTED_GROUP:
-        read_unconverted = _unconverted(method)
-        return lambda params, _caller: function(*read_unconverted(params))
+        return _unconverted(method), function
     members = [argument(parameter.annotation, wire, method.form) for parameter in method.parameters]
     read = _positional(method, members, wire) if method.positional else _named(method, members, wire)
     checks = [(i, member.check) for i, member in enumerate(members) if member.check is not None]
 
-    select_argument = attrgetter(SESSION) if method.needs_session else identity if method.needs_caller else None
 
-    def call(params: Any, caller: Caller) -> Any:
+    def read_checked(params: Any) -> list[Any]:
         values = read(params)
         for i, check in checks:
             try:
                 check(values[i])
             except ChainError as error:
                 raise BadArgument(error, method.parameters[i].shown(wire)) from None
-        return function(*values) if select_argument is None else function(select_argument(caller), *values)
+        return values
 
-    return call
+    return read_checked if checks else read, function
 
 
 def identity(caller: Caller) -> Caller:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from rpc.declare.arguments import LEGACY, Form
 from rpc.declare.record_fields import ConstantField, FieldPath, OptionalFieldPath
-from state.protocol.codec.code_generator import Member, extra_members, object_dumper
+from state.protocol.codec.code_generator import Member, extra_members, member_of, object_dumper
 from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.fields import BUILT_IN, Field, shown_fields
 from state.protocol.codec.kinds import Codecs, Dump, Kind, Maybe, String, as_it_is
@@ -48,7 +48,8 @@ class RecordEncoder:
 
     def __call__(self, record: Any, value: Any) -> Json:
         """Encode `value` as an instance of the record `record`."""
-        shown: Json = self.by(record)(value)
+        dump = self._dumpers.get(record) or self.by(record)
+        shown: Json = dump(value)
         return shown
 
     def by(self, record: Any) -> Dump:
@@ -72,10 +73,11 @@ class RecordEncoder:
         def dump_counted(value: Any) -> Any:
             spend(units, name)
             shown = dump(value)
-            # Long strings also take time later, when the reply is encoded as bytes.
-            letters = sum([len(shown[text]) for text in texts])
-            if letters >= LETTERS_OF_UNIT:
-                spend(letters // LETTERS_OF_UNIT, name)
+            if texts:
+                # Long strings also take time later, when the reply is encoded as bytes.
+                letters = sum([len(shown[text]) for text in texts])
+                if letters >= LETTERS_OF_UNIT:
+                    spend(letters // LETTERS_OF_UNIT, name)
             return shown
 
         return dump_counted
@@ -98,16 +100,15 @@ def record_codecs(spec: ChainSpec) -> ChainCodecs:
 
 def record_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
     """Return a function that encodes a value as an instance of a record. The codec's generator compiles it to straight-line code."""
-    members = [member_of(codecs, cls, field, legacy) for field in shown_fields(cls, legacy)]
+    members = [_member(codecs, cls, field, legacy) for field in shown_fields(cls, legacy)]
     return object_dumper(cls.__name__, members + extra_members(codecs, cls, legacy))
 
 
-def member_of(codecs: Codecs, cls: type, field: Field, legacy: bool) -> Member:
+def _member(codecs: Codecs, cls: type, field: Field, legacy: bool) -> Member:
     """Describe a field of a record for the codec's generator."""
-    key = codecs.spec.spell(field.json)
     if isinstance(field.kind, ConstantField):
-        return Member(key, repr(field.kind.value))
-    return Member(key, field_path(cls, field), codecs.dumper(field.kind, legacy), isinstance(field.kind, Maybe))
+        return Member(codecs.spec.spell(field.json), repr(field.kind.value))
+    return member_of(codecs, field.json, field_path(cls, field), field.kind, legacy)
 
 
 def field_path(cls: type, field: Field) -> str:

@@ -13,7 +13,7 @@ from state.protocol.codec.kinds.money import plain_asset, symbol_from_nai
 from state.protocol.errors import ParseError, require
 from state.protocol.values import asset as assets
 from state.protocol.values.asset import Asset
-from state.protocol.values.convert import json_int
+from state.protocol.values.convert import JSON_NUMBER_MAX, json_int
 from state.protocol.values.integers import INT64_MIN, UINT128_MAX
 
 NUMBER_CHARACTERS_MAX = 40
@@ -39,6 +39,13 @@ class Amount(Kind):
 
         return text if legacy else lambda value: {"amount": str(value), "precision": places, "nai": nai}
 
+    def dump_source(self, codecs: Codecs, legacy: bool) -> str:
+        places = assets.decimals(self.symbol)
+        if not legacy:
+            return f"{{'amount': str($value), 'precision': {places}, 'nai': {assets.nai_text(self.symbol)!r}}}"
+        letters, unit = codecs.symbols.letters[self.symbol], 10**places
+        return f"(f'{{x // {unit}}}.{{x % {unit}:0{places}}} {letters}' if (x := $value) >= 0 else $dump(x))"
+
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
         symbol, from_text = self.symbol, codecs.symbols.asset_from_text
 
@@ -63,6 +70,9 @@ class Whole(Kind):
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         return str if self.always else json_int
+
+    def dump_source(self, codecs: Codecs, legacy: bool) -> str:
+        return "" if self.always else f"(x if (x := $value) <= {JSON_NUMBER_MAX} else str(x))"
 
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
         return whole_number
@@ -90,6 +100,9 @@ class FieldPath(Kind):
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         return codecs.dumper(self.kind, legacy)
+
+    def dump_source(self, codecs: Codecs, legacy: bool) -> str:
+        return self.kind.dump_source(codecs, legacy) if isinstance(self.kind, Kind) else ""
 
 
 class OptionalFieldPath(Maybe):

@@ -80,7 +80,7 @@ class Connection:
         self._socket = accepted
         self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(accepted))
         self._sent_at_once = 0
-        self._idle_seconds_max = idle_seconds_max
+        self._idle_seconds_max, self._idle_extended_after = idle_seconds_max, idle_seconds_max / IDLE_DIVISOR
         self._limiter = limiter
         self._input_scheduler = input_scheduler
         self._address = address_of(self.client[0])[0]
@@ -90,6 +90,7 @@ class Connection:
         self.is_ending = False
         self._is_input_closed = False
         self._sending = trio.Lock()
+        self._senders = 0  # the tasks in `write_whole`
 
     def abort(self) -> None:
         """Close the connection at once, and cancel its tasks."""
@@ -127,28 +128,23 @@ class Connection:
         """
         try:
             # Doesn't use trio's stream, which would add a third to the time of a small request. This always contains a checkpoint.
-            data = None
-            while data is None:
+            while True:
                 await self._wait_readable()
-                data = self._read_at_once()
+                try:
+                    data = self._socket.recv(RECEIVE_SIZE)
+                    break
+                except BlockingIOError:
+                    continue
+                except OSError as error:
+                    raise trio.BrokenResourceError from error
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             # The end of a connection takes CPU time, too, and a thousand connections can end at the same time.
             await self._input_scheduler.wait(self._address)
             raise
         self._sent_at_once = 0
-        is_page = self._input_scheduler.is_for_page(data)
-        if not self._input_scheduler.is_open(is_page):
-            await self._input_scheduler.wait(self._address, is_page=is_page)
+        if not self._input_scheduler.admits(data):
+            await self._input_scheduler.wait(self._address, is_page=self._input_scheduler.is_for_page(data))
         return data
-
-    def _read_at_once(self) -> bytes | None:
-        """Return the bytes that have already arrived, or None if no bytes have arrived."""
-        try:
-            return self._socket.recv(RECEIVE_SIZE)
-        except BlockingIOError:
-            return None
-        except OSError as error:
-            raise trio.BrokenResourceError from error
 
     def _wait_readable(self) -> Awaitable[None]:
         """Return an awaitable that waits for input. The method isn't `async`, since another coroutine would slow down each switch to the
@@ -194,7 +190,7 @@ class Connection:
         No other task runs while the head and the body of a reply are sent. The connection therefore can't be evicted in the middle of a
         reply.
         """
-        if len(data) > SEND_AT_ONCE_SIZE or self._sent_at_once >= SENT_AT_ONCE_MAX or self._sending.locked():
+        if len(data) > SEND_AT_ONCE_SIZE or self._sent_at_once >= SENT_AT_ONCE_MAX or self._senders:
             return data
         self._sent_at_once += 1
         try:
@@ -207,16 +203,20 @@ class Connection:
 
     async def write_whole(self, *pieces: bytes) -> None:
         """Send several chunks, with no other output between them. Disconnect a client that receives too slowly."""
+        self._senders += 1
         try:
-            self._sending.acquire_nowait()
-        except trio.WouldBlock:
-            await self._sending.acquire()
-        try:
-            for piece in pieces:
-                await self._send(piece)
-            self._sent_at_once = 0
+            try:
+                self._sending.acquire_nowait()
+            except trio.WouldBlock:
+                await self._sending.acquire()
+            try:
+                for piece in pieces:
+                    await self._send(piece)
+                self._sent_at_once = 0
+            finally:
+                self._sending.release()
         finally:
-            self._sending.release()
+            self._senders -= 1
 
     async def _send(self, data: bytes) -> None:
         """Send bytes. Disconnect a client that receives too slowly."""
@@ -250,15 +250,10 @@ class Connection:
         self._is_input_closed = False
         self.mark_idle(False)
 
-    def begin_answer(self) -> None:
-        """Mark the connection as busy with a request that is answered at once. The idle deadline isn't updated."""
-        self._is_idle = False
-
-    def end_answer(self, now: float) -> None:
+    def extend_idle(self, now: float) -> None:
         """Mark the connection as idle since `now`, after a request that was answered at once."""
-        self._is_idle = True
         # Updating a deadline takes a tenth of a small request's time, so it is updated only if the difference matters.
-        if self.is_ending or now - self._idle_since > self._idle_seconds_max / IDLE_DIVISOR:
+        if now - self._idle_since > self._idle_extended_after:
             self.mark_idle(True)
 
     async def close(self) -> None:

@@ -57,6 +57,12 @@ class FairInputScheduler(trio.abc.Instrument):
         """Whether the path is that of a page, for example /health."""
         return path in self._pages
 
+    def admits(self, data: bytes) -> bool:
+        """Whether received bytes are admitted immediately."""
+        if self._waiting or self._waiting_for_pages:
+            return self.is_open(self.is_for_page(data))
+        return time.perf_counter() - self._iteration_start < ITERATION_SECONDS_MAX
+
     async def wait(self, address: str, *, is_page: bool = False) -> None:
         """Wait until an input of the address is admitted. This is a checkpoint only if it waits."""
         if self.is_open(is_page):

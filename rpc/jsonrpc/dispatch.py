@@ -115,16 +115,25 @@ class Service:
         queues = self._scheduler, stopwatch, self.memory, self._allowances
         self._batches = BatchRunner(self._one, self.refuse, *queues, prefetcher)
 
-    @property
-    def is_free(self) -> bool:
-        """Whether the next request can run without waiting."""
-        return self._scheduler.is_free
-
     async def in_turn(self, work: Callable[[], Value], address: str = "") -> Value:
         """Run `work` when the scheduler admits it, like a reply to a request from this address, and return its result. `work` should take
         about as long as a reply.
         """
         return await self._scheduler.run(work, address)
+
+    def answer_at_once(self, body: bytes, caller: Caller) -> Reply | None:
+        """Return the same reply as `answer_in_turn`, or None if the request must wait or is large.
+
+        After sending the reply, the caller must call `give_way`.
+        """
+        if len(body) > UNREAD_SIZE_MIN or not self._scheduler.is_free:
+            return None
+        return self._scheduler.run_at_once(self.answer, body, caller, True)
+
+    async def give_way(self) -> None:
+        """Yield to other tasks if replies have run for long. This is a checkpoint only if it yields."""
+        if self._scheduler.is_due:
+            await self._scheduler.run(_do_nothing)
 
     async def answer_in_turn(self, body: bytes, caller: Caller = ANYBODY) -> Reply:
         """Return the same reply as `answer`, but run the call when the scheduler admits it.
@@ -166,13 +175,14 @@ class Service:
 
     def _answer(self, request: Any, body: bytes, caller: Caller, in_slices: bool) -> Reply:
         """Return the reply to a decoded body. `request` is its value: a request or a batch."""
-        if type(request) is list and len(request) > BATCH_MEMBERS_MAX:
+        is_batch = type(request) is list
+        if is_batch and len(request) > BATCH_MEMBERS_MAX:
             return self.refuse(Refused("A batch may have at most ${most} members", condition="size <= most", most=BATCH_MEMBERS_MAX))
-        if request == []:
+        if is_batch and not request:
             return self._errors.malformed(None, SERVER_ERROR, "Array is invalid")
         if self._elsewhere is not None and self.registry.needs_owner(request, caller):
             reply: Reply = self._elsewhere(body, caller)
-        elif type(request) is list:
+        elif is_batch:
             reply = self._batches.answer(request, caller)
         else:
             reply = self._one(request, caller, in_slices)
@@ -195,11 +205,10 @@ class Service:
         if type(request) is not dict:
             return self._refuse_non_object(request)
         request_id = request.get("id")
-        if type(request_id) is not str:
-            if type(request_id) is int:
-                request_id = json_int(request_id)
-            elif request_id is not None or "id" in request:
-                return self._errors.malformed(None, INVALID_REQUEST, 'Only integer value or string is allowed for member "id"')
+        if type(request_id) is int:
+            request_id = json_int(request_id)
+        elif type(request_id) is not str and "id" in request:
+            return self._errors.malformed(None, INVALID_REQUEST, 'Only integer value or string is allowed for member "id"')
         if request.get("jsonrpc") != "2.0":
             return self._errors.malformed(request_id, INVALID_REQUEST, 'jsonrpc value is not "2.0"')
         name = request.get("method")
@@ -224,6 +233,8 @@ class Service:
             return self._errors.hidden(request_id, bound, (caller.is_local, False), NO_SESSION)
         if bound.needs_owner and self._elsewhere is not None:
             return self._elsewhere(encoded(request), caller)
+        if bound.waits:
+            return self._wait(bound, (params, caller), request_id, request)
         return self._call(bound, (params, caller), request_id, request, in_slices and not bound.needs_session)
 
     def _refuse_non_object(self, request: Any) -> bytes:
@@ -234,12 +245,10 @@ class Service:
         raise AssertionError("only objects are objects")
 
     def _call(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any, in_slices: bool) -> Reply:
-        """Call a method and return its reply. `given` contains the call's params and its caller.
+        """Call a method that isn't async, and return its reply. `given` contains the call's params and its caller.
 
         With `in_slices`, preparatory work is done in chunks between other replies.
         """
-        if bound.waits:
-            return self._wait(bound, given, request_id, request)
         try:
             return self._call_sync(bound, given, request_id, request, in_slices)
         except NotReady as not_ready:
@@ -353,6 +362,10 @@ class Service:
         else:
             self._observe(bound.name, self._stopwatch() - start, None)
         return reply
+
+
+def _do_nothing() -> None:
+    """Do nothing, for a reply that only yields to other tasks."""
 
 
 def _result(request_id: RequestId, result: Any) -> bytes:

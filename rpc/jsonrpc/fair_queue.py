@@ -52,23 +52,18 @@ class FairLimiter:
     """Capacity limiter with `places` slots. Tasks that wait get slots round-robin by address."""
 
     def __init__(self, places: int) -> None:
-        self._free = places
+        self.free = places  # the number of free slots
         self._waiting: FairQueue[_Waiter] = FairQueue()
-
-    @property
-    def is_full(self) -> bool:
-        """Whether no slot is free."""
-        return not self._free
 
     def enter_nowait(self) -> None:
         """Acquire a slot. The caller must know that one is free."""
-        assert self._free, "a slot is free"
-        self._free -= 1
+        assert self.free, "a slot is free"
+        self.free -= 1
 
     async def enter(self, address: str) -> None:
         """Acquire a slot for an address. If none is free, wait for one. This is a checkpoint only if it waits."""
-        if self._free:
-            self._free -= 1
+        if self.free:
+            self.free -= 1
             return
         waiter = _Waiter(trio.Event())
         self._waiting.put(waiter, address)
@@ -95,4 +90,4 @@ class FairLimiter:
             if not waiter.has_gone:
                 waiter.admitted.set()
                 return
-        self._free += 1
+        self.free += 1

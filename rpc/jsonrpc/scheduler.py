@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
 
@@ -92,7 +92,22 @@ class ReplyScheduler:
     @property
     def is_free(self) -> bool:
         """Whether the next reply can run without waiting."""
-        return not (self._limiter.is_full or self.gate.is_closed)
+        return self._limiter.free > 0 and not self.gate.is_closed and (self._seconds <= REPLIES_SECONDS_MAX or self.gate.is_unattended)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to yield to other tasks."""
+        return self._seconds > REPLIES_SECONDS_MAX and not self.gate.is_unattended
+
+    def run_at_once(self, work: Callable[..., Value], *given: Any) -> Value:
+        """Run `work` while the scheduler is free, and return its result.
+
+        When `is_due` is set, the caller must call `run` before anything else takes long, for example after it has sent the reply.
+        """
+        start = self._stopwatch()
+        value = work(*given)
+        self._seconds += self._stopwatch() - start
+        return value
 
     async def run(self, work: Callable[[], Value], address: str = "", instead: Callable[[], Awaitable[Value]] | None = None) -> Value:
         """Run `work` when the scheduler admits it, and return its result. The call is a trio checkpoint only if it waits or yields to other
@@ -101,19 +116,18 @@ class ReplyScheduler:
         If the gate is closed, `instead` is called first. If it returns a result, that is returned and `work` doesn't run. A false value
         means that it has no result.
         """
-        is_held = self._limiter.is_full or self.gate.is_closed
+        is_held = not self._limiter.free or self.gate.is_closed
         if is_held and (found := await self._wait(address, instead)):
             return found
         try:
-            start = self._stopwatch()
-            value = work()
-            if self._is_used_up(self._stopwatch() - start):
+            value = self.run_at_once(work)
+            if self.is_due:
                 # No other task has run yet, so the slot is acquired only now. Acquiring it earlier would double the time that this function
                 # takes.
                 if not is_held:
                     self._limiter.enter_nowait()
                     is_held = True
-                await yield_to_others()
+                await self._yield()
         finally:
             if is_held:
                 self._limiter.leave()
@@ -138,16 +152,13 @@ class ReplyScheduler:
 
     async def charge(self, seconds: float) -> None:
         """Add the duration of a reply that ran unscheduled. If other tasks are due, yield to them, which is a checkpoint."""
-        if self._is_used_up(seconds):
-            await yield_to_others()
-
-    def _is_used_up(self, seconds: float) -> bool:
-        """Add a duration to the total. Return whether it is time to yield to other tasks. If so, reset the total."""
         self._seconds += seconds
-        if self._seconds <= REPLIES_SECONDS_MAX:
-            return False
+        if self.is_due:
+            await self._yield()
+
+    async def _yield(self) -> None:
         self._seconds = 0.0
-        return not self.gate.is_unattended
+        await yield_to_others()
 
 
 async def yield_to_others() -> None:

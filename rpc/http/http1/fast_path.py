@@ -122,16 +122,12 @@ class Http1FastPath:
     async def _answer(self, connection: Connection, usage: ClientUsage, plan: RequestPlan, data: bytes, bugs: LogLimit) -> bytes | None:
         """Answer a request whose body begins with `data`. Return the bytes after the request, or None at the end of the connection."""
         size = plan.head.size
-        if len(data) < size or plan.head.waits or not plan.begin or (plan.head.is_last and len(data) > size):
+        reply = None
+        if len(data) == size or (len(data) > size and not plan.head.is_last):
+            if plan.begin and not plan.head.waits and self._limiter.has_room(usage):
+                reply = self._service.answer_at_once(data[:size], plan.caller)
+        if reply is None:
             return await self._run_cycle(connection, usage, plan, data, bugs, self._gateway)
-        if not (self._service.is_free and self._limiter.has_room(usage)):
-            return await self._run_cycle(connection, usage, plan, data, bugs, self._gateway)
-        usage.requests_in_progress += 1
-        connection.begin_answer()
-        try:
-            reply = await self._service.answer_in_turn(data[:size], plan.caller)
-        finally:
-            usage.requests_in_progress -= 1
         if not isinstance(reply, bytes) and self._limiter.has_room(usage):
             started = start_eagerly(reply)
             if isinstance(started, Completed):
@@ -148,7 +144,8 @@ class Http1FastPath:
             connection.mark_idle(False)
             await connection.write(rest)
         self._limiter.touch(usage)
-        connection.end_answer(usage.since)
+        connection.extend_idle(usage.since)
+        await self._service.give_way()
         return data[size:]
 
     async def _run_cycle(

@@ -54,7 +54,7 @@ from typing import Any
 from msgspec import Struct
 
 from state.protocol.codec.fields import MISSING, Field, field_default, shown_fields, wire_fields
-from state.protocol.codec.kinds import AssetKind, Bounded, Codecs, Dump, Fixed, Flag, Maybe, Pack, Parse, String, Unpack, pack_length
+from state.protocol.codec.kinds import AssetKind, Bounded, Codecs, Dump, Fixed, Flag, Kind, Maybe, Pack, Parse, String, Unpack, pack_length
 from state.protocol.codec.kinds.base import LENGTHS
 from state.protocol.values.asset import Asset
 from state.protocol.values.convert import to_object
@@ -253,21 +253,32 @@ def struct_unpacker(codecs: Codecs, cls: Any) -> Unpack:
 class Member(Struct, frozen=True):
     """A member of a JSON object: its name, an expression over `v` for its value, and the dumper of the value.
 
-    `dump` is None if the value is used as JSON unchanged. An optional member is omitted if its value is None.
+    `dump` is None if the value is used as JSON unchanged. If `dump_source` isn't empty, it is used instead of a call of `dump`
+    (`Kind.dump_source`). An optional member is omitted if its value is None.
     """
 
     key: str
     source: str
     dump: Dump | None = None
+    dump_source: str = ""
     optional: bool = False
+
+    def code(self, dump: str) -> str:
+        """Return the expression for the JSON form of the value. `dump` is the dumper's name in the generated code."""
+        if self.dump_source:
+            return self.dump_source.replace("$value", self.source).replace("$dump", dump)
+        return self.source if self.dump is None else f"{dump}({self.source})"
+
+
+def member_of(codecs: Codecs, key: str, source: str, kind: Any, legacy: bool) -> Member:
+    """Describe a member whose value is of a kind or of a declared class."""
+    dump_source = kind.dump_source(codecs, legacy) if isinstance(kind, Kind) else ""
+    return Member(codecs.spec.spell(key), source, codecs.dumper(kind, legacy), dump_source, isinstance(kind, Maybe))
 
 
 def struct_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
     """Generate the dumper of a declared class. It returns a dict of the fields in order, without unset optional fields."""
-    members = [
-        Member(codecs.spec.spell(field.json), f"v.{field.name}", codecs.dumper(field.kind, legacy), isinstance(field.kind, Maybe))
-        for field in shown_fields(cls, legacy)
-    ]
+    members = [member_of(codecs, field.json, f"v.{field.name}", field.kind, legacy) for field in shown_fields(cls, legacy)]
     return object_dumper(cls.__name__, members + extra_members(codecs, cls, legacy))
 
 
@@ -280,7 +291,7 @@ def extra_members(codecs: Codecs, cls: type, legacy: bool) -> list[Member]:
 def object_dumper(name: str, members: list[Member]) -> Dump:
     """Generate the function that writes a value `v` as a JSON object with these members, in order."""
     names: dict[str, Any] = {f"dump{i}": member.dump for i, member in enumerate(members)}
-    values = [member.source if member.dump is None else f"dump{i}({member.source})" for i, member in enumerate(members)]
+    values = [member.code(f"dump{i}") for i, member in enumerate(members)]
     if any(member.optional for member in members):
         lines = ["out = {}"]
         for member, value in zip(members, values, strict=True):

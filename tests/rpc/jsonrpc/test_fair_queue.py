@@ -25,7 +25,7 @@ async def test_a_limiter_admits_addresses_in_turn() -> None:
     with assert_no_checkpoints():
         await limiter.enter("a")
         limiter.enter_nowait()
-    assert limiter.is_full
+    assert not limiter.free
     async with trio.open_nursery() as nursery:
         for name in ("a1", "a2", "a3", "b1"):
             nursery.start_soon(enter, name)
@@ -59,4 +59,4 @@ async def test_a_cancelled_waiter_takes_no_slot() -> None:
         limiter.leave()
         scopes[1].cancel()
     assert all(scope.cancelled_caught for scope in scopes)
-    assert not limiter.is_full
+    assert limiter.free

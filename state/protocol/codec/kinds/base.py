@@ -83,6 +83,13 @@ class Kind:
         """Return the function that writes a value as JSON, or None if values are used as JSON unchanged."""
         return None
 
+    def dump_source(self, codecs: Codecs, legacy: bool) -> str:
+        """Return a Python expression with the same result as `dumper`, for generated code that would otherwise call a function.
+
+        In it, `$value` stands for the value, which may occur once, and `$dump` for the dumper. "" means that there is no such expression.
+        """
+        return ""
+
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
         """Return the function that reads a value from JSON."""
         raise TypeError(f"{type(self).__name__} can't be parsed")

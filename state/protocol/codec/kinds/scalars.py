@@ -8,7 +8,7 @@ from typing import Any
 from state.protocol.codec.kinds.base import Codecs, Dump, Kind, Pack, Parse, Unpack
 from state.protocol.errors import NotCanonical, Refused
 from state.protocol.keys.keys import public_key_from_text, public_key_text
-from state.protocol.values.convert import json_int, to_bool, to_choice, to_int, to_text, to_u128
+from state.protocol.values.convert import JSON_NUMBER_MAX, json_int, to_bool, to_choice, to_int, to_text, to_u128
 from state.protocol.values.integers import HALF64, UINT32_MAX, UINT64_MAX, WORD64
 from state.protocol.values.text import fixed_hex, time_from_text, time_text, version_from_text, version_text
 from state.protocol.work import KEY_TEXT_UNITS
@@ -42,6 +42,9 @@ class Int(Fixed):
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         return json_int if self.bits == 64 else None
+
+    def dump_source(self, codecs: Codecs, legacy: bool) -> str:
+        return f"(x if (x := $value) <= {JSON_NUMBER_MAX} else str(x))" if self.bits == 64 else ""
 
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
         bits, signed = self.bits, self.signed
