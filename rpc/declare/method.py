@@ -245,7 +245,6 @@ def _bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> tuple[Calla
     read = _positional(method, members, wire) if method.positional else _named(method, members, wire)
     checks = [(i, member.check) for i, member in enumerate(members) if member.check is not None]
 
-
     def read_checked(params: Any) -> list[Any]:
         values = read(params)
         for i, check in checks:

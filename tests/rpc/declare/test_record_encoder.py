@@ -2,12 +2,17 @@
 
 from typing import Annotated, Any, ClassVar
 
+import pytest
 from msgspec import Struct
 
 from rpc.declare.record_encoder import blank, record_codecs
-from rpc.declare.record_fields import Big, CoinAmount, ConstantField, FieldPath, OptionalFieldPath
+from rpc.declare.record_fields import Amount, Big, CoinAmount, ConstantField, FieldPath, OptionalFieldPath, Whole
+from rpc.records.bridge.kinds import SbdText
+from state.protocol.codec.code_generator import member_of, object_dumper
 from state.protocol.codec.codecs import ChainCodecs
-from state.protocol.codec.kinds import AccountName, Many
+from state.protocol.codec.kinds import AccountName, Int, Kind, Many, as_it_is
+from state.protocol.values.asset import COIN, SBD, VESTS
+from state.protocol.values.integers import UINT32_MAX
 from tests.helpers.wire import TESTNET
 
 
@@ -73,3 +78,20 @@ def test_record_codecs_are_cached() -> None:
     # Not compared with CODECS: a process that has seen many chains since then has dropped those of this chain.
     assert record_codecs(TESTNET) is record_codecs(TESTNET)
     assert CODECS.dumper(Shown) is CODECS.dumper(Shown)
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+@pytest.mark.parametrize("value", [0, 1, 1234567, UINT32_MAX, UINT32_MAX + 1, -1, -1234567, -(1 << 40)])
+def test_generated_code_encodes_numbers_like_their_kinds(value: int, legacy: bool) -> None:
+    codecs = record_codecs(TESTNET)
+    for kind in (Amount(COIN), Amount(SBD), Amount(VESTS), Whole(), Whole(always=True), Int(64, signed=True), SbdText()):
+        member = member_of(codecs, "value", "v", kind, legacy)
+        assert object_dumper("Numbers", [member])(value) == {"value": (kind.dumper(codecs, legacy) or as_it_is)(value)}
+
+
+def test_kinds_with_an_own_dumper_have_their_own_expression() -> None:
+    kinds = [Kind]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        if kind.dump_source is not Kind.dump_source and "dumper" in vars(kind):
+            assert "dump_source" in vars(kind), kind

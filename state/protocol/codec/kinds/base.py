@@ -86,7 +86,8 @@ class Kind:
     def dump_source(self, codecs: Codecs, legacy: bool) -> str:
         """Return a Python expression with the same result as `dumper`, for generated code that would otherwise call a function.
 
-        In it, `$value` stands for the value, which may occur once, and `$dump` for the dumper. "" means that there is no such expression.
+        In it, `$value` stands for the value, which may occur once, and `$dump` for the dumper. "" means that there is no such expression. A
+        class that replaces the `dumper` of its base must replace this, too.
         """
         return ""
 
