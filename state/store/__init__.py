@@ -1,8 +1,9 @@
 """In-memory tables with indices and undo.
 
 A row is one mutable object, which tables, indices and the journal refer to. A table is a dict from ids to rows. A unique index is
-a dict from keys to the same rows. An ordered index is a SortedList of tuples: the values of the declared fields, then the row. A
-read copies nothing, and a row stays up to date for as long as a caller holds it.
+a dict from keys to the same rows. An ordered index is a SortedList of tuples: the values of the declared fields, then the row. A lazy
+index has only the ids of its rows, and sorts them when it is read. A read copies nothing, and a row stays up to date for as long as a
+caller holds it.
 
 There are three ways to write: `insert`, `modify(row, field=value)` and `remove`. Each updates all indices and appends one undo
 record to the journal. There are no copies and no versions. An undo session (one for each block, transaction and operation)
@@ -21,7 +22,8 @@ of a key recovery (the cost of every signature):
 rows     Row, the base of rows: a mutable Struct with an id
 table    Table: insert, modify, remove; the only way to write
 unique   Unique: finds one row by its key
-ordered  Ordered: reads rows in order, from a prefix on; partial and lazy indices
+ordered  Ordered: reads rows in order, from a prefix on; partial indices
+lazy_index  LazyIndex: an Ordered that sorts rows when they are read
 due      Due: finds the rows with the earliest time
 grouped  Grouped: finds all rows with a value
 entries  Entries: a SortedList with fast paths at both ends, for indices that are always sorted

@@ -1,6 +1,6 @@
 """Index keys: compiles the declaration of an index to one function of a row."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 Entry = tuple[Any, ...]
@@ -49,20 +49,33 @@ def fields_of(part: str | ComputedKey) -> tuple[str, ...]:
     return part.fields if isinstance(part, ComputedKey) else (part.removeprefix("-"),)
 
 
-def entry_function(parts: tuple[str | ComputedKey, ...], where: Where | None) -> Callable[[Any], Entry | None]:
+def entry_function(parts: tuple[str | ComputedKey, ...], where: Where | None, *, with_row: bool = True) -> Callable[[Any], Entry | None]:
     """Return the function from a row to its entry in an ordered index, or to None if `where` excludes the row.
 
-    An entry is a tuple of the parts (descending ones negated), the id as a tie-breaker, and the row, which is never compared because
-    ids differ. The function is compiled from source text: a function per part would cost a call for each.
+    An entry is a tuple of the parts (descending ones negated), the id as a tie-breaker, and, with `with_row`, the row, which is never
+    compared because ids differ. The function is compiled from source text: a function per part would cost a call for each.
     """
+    entry, condition, names = _sources(parts, where, ", row" if with_row else "")
+    function: Callable[[Any], Entry | None] = eval(f"lambda row: {entry}" + (f" if {condition} else None" if condition else ""), names)
+    return function
+
+
+def entries_function(parts: tuple[str | ComputedKey, ...], where: Where | None) -> Callable[[Iterable[Any]], list[Entry]]:
+    """Return the function from rows to their entries, without the rows and without entries of rows that `where` excludes."""
+    entry, condition, names = _sources(parts, where, "")
+    function: Callable[[Iterable[Any]], list[Entry]] = eval(
+        f"lambda rows: [{entry} for row in rows" + (f" if {condition}]" if condition else "]"), names
+    )
+    return function
+
+
+def _sources(parts: tuple[str | ComputedKey, ...], where: Where | None, more: str) -> tuple[str, str, dict[str, Any]]:
+    """Return the source texts of an entry and of `where`, and the names in them."""
     names: dict[str, Any] = {}
     terms = [_term(part, f"part_{n}", names) for n, part in enumerate(parts)]
-    source = f"lambda row: ({', '.join(terms)}, row.id, row)"
     if where is not None:
         names["where"] = where[0]
-        source += f" if where({_values(where[1:])}) else None"
-    function: Callable[[Any], Entry | None] = eval(source, names)
-    return function
+    return f"({', '.join(terms)}, row.id{more})", "" if where is None else f"where({_values(where[1:])})", names
 
 
 def bound_function(parts: tuple[str | ComputedKey, ...]) -> Bound:

@@ -10,8 +10,9 @@ from state.store.due import Due, DueIndex
 from state.store.grouped import Grouped, GroupedIndex
 from state.store.journal import Journal
 from state.store.lazy.background_load import BackgroundLoadable
-from state.store.lazy.order import RELEASED_ROWS_MIN
-from state.store.ordered import UNREAD, Ordered, OrderedIndex
+from state.store.lazy.order import RELEASED_ROWS_MIN, UNREAD
+from state.store.lazy_index import LazyIndex
+from state.store.ordered import Ordered, OrderedIndex
 from state.store.rows import SHARED, SHARED_MAX, Copying, Row, copying_values, more_shared
 from state.store.unique import Unique, UniqueIndex
 
@@ -66,7 +67,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         self._version = 0
         self._keys: list[UniqueIndex[RowT]] = []
         self._orders: list[OrderedIndex[RowT] | Loose[RowT]] = []
-        self._lazy: list[OrderedIndex[RowT]] = []
+        self._lazy: list[LazyIndex[RowT]] = []
         self._readers: dict[str, Readers] = {"id": NO_READERS}
         for name, declared in self._declared:
             setattr(self, name, self._bind(declared))
@@ -111,7 +112,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         return self._undo_insert, self._undo_remove, self._undo_modify
 
     @property
-    def lazy_orders(self) -> Sequence[OrderedIndex[RowT]]:
+    def lazy_orders(self) -> Sequence[LazyIndex[RowT]]:
         """The lazy indices."""
         return self._lazy
 
@@ -313,12 +314,17 @@ class Table(BackgroundLoadable, Generic[RowT]):
             index, keys = loose, None
             self._orders.append(loose)
             readers = (loose,), ()
+        elif declared.lazy:
+            index = lazy = LazyIndex(declared, self, self.journal.read_mode)
+            keys = lazy.keys
+            readers = (keys,) if keys else (), (lazy,)
+            self._lazy.append(lazy)
         else:
-            index = order = OrderedIndex(declared, self._rows, self.journal.read_mode, lambda: self.next_id)
+            order: OrderedIndex[RowT]
+            index = order = OrderedIndex(declared)
             keys = order.keys
-            own = (keys,) if keys else ()
-            readers = (own, (order,)) if order.lazy else ((*own, order), ())
-            (self._lazy if order.lazy else self._orders).append(order)
+            readers = ((keys, order) if keys else (order,)), ()
+            self._orders.append(order)
         if keys is not None:
             self._keys.append(keys)
         for field in declared.fields:

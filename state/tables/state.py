@@ -287,6 +287,7 @@ class State:
         if not number % BLOCKS_BETWEEN_LOOKS:
             for _, table in self.tables():
                 table.release_indices()
+            self.journal.read_mode.memory.end_period()
 
     def pushing(self) -> Pushing:
         """Return a context manager for pushing a transaction, during which the rules for new transactions apply."""

@@ -1,7 +1,9 @@
 """Work that is postponed until the next read. Rules don't need the order of all rows, so a write only marks rows as **dirty**. A read
 **refreshes** them, one **chunk** at a time if other requests wait.
 
-order            LazyOrder: entries that are sorted when they are read; changed ones are dirty until then
+order            LazyOrder: ids that are sorted by their entries when they are read; changed ones are dirty until then
+sorted_ids       SortedIds: the ids of a lazy order, in buckets
+memory           QueryMemory: limits the memory of what only queries read
 dirty            DirtyRows: the rows of a table that changed since a derived view last read them
 incremental      ReadMode: whether a read refreshes everything at once, or raises NotReady and is refreshed chunk by chunk
 background_load  BackgroundLoad: tables of a snapshot that are loaded after startup, or at the first access

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from state.protocol.errors import ChainError
 from state.protocol.work import TooMuchWork
+from state.store.lazy.memory import QueryMemory
 
 # Items processed per chunk. A read with at most one chunk of work does this work at once.
 CHUNK_ROWS = 500
@@ -20,32 +21,39 @@ Value = TypeVar("Value")
 class NotReady(Exception):
     """Raised when a read needs preparatory work.
 
-    Call `advance()`, which does one chunk of the work, until it returns False. Then repeat the read.
+    Call `advance()`, which does one chunk of the work, until it returns False. Then repeat the read. `units` is the work that the caller
+    has to pay for.
     """
 
-    def __init__(self, advance: Callable[[], bool]) -> None:
+    def __init__(self, advance: Callable[[], bool], units: int = 0) -> None:
         super().__init__("an incremental read must be repeated")
-        self.advance = advance
+        self.advance, self.units = advance, units
 
 
 class ReadMode:
-    """Read mode of a state: uninterrupted except in `try_read` and `read_incrementally`. All tables of a state share one object."""
+    """Read mode of a state: uninterrupted except in `try_read` and `read_incrementally`. All tables of a state share one object.
 
-    __slots__ = ("is_incremental",)
+    `memory` limits the memory of what only queries read.
+    """
+
+    __slots__ = ("is_incremental", "memory")
 
     def __init__(self) -> None:
         self.is_incremental = False
+        self.memory = QueryMemory()
 
-    def raise_if_large(self, count: int, advance: Callable[[], bool]) -> None:
+    def raise_if_large(self, count: int, advance: Callable[[], bool], units: int = 0) -> None:
         """Raise NotReady if the read is incremental and `count`, the number of items to process, exceeds one chunk. `advance` processes a
-        chunk.
+        chunk, and `units` is the work that the caller has to pay for.
         """
         if count > CHUNK_ROWS and self.is_incremental:
-            raise NotReady(advance)
+            self.memory.hold_used()
+            raise NotReady(advance, units)
 
     def try_read(self, read: Callable[..., Value], *given: Any) -> Value:
         """Read incrementally: return the result or raise NotReady."""
         self.is_incremental = True
+        self.memory.begin_read()
         try:
             return read(*given)
         finally:

@@ -1,31 +1,33 @@
-"""`LazyOrder`: entries that are sorted when they are read, not when they change.
+"""`LazyOrder`: ids that are sorted by their entries when they are read, not when they change.
 
 Some orders, such as posts by score, change with nearly every operation, but queries read them only a few times a minute. Keeping them
-sorted would cost a search per change. Instead, a change adds an id to a set (about 0.1 µs), and the next read computes the entries of these
-ids only.
-
-A read has two ways to apply the changes. Moving a single entry takes two binary searches, which is best for few changes. Merging all
-changed entries with the unchanged ones touches every entry once, which is best for many changes. `bench/store.py` measures both: they cost
-the same when about one entry in eight has changed (REBUILD_SHARE). An incremental read (state/store/lazy/incremental.py) always moves
-single entries, and can be interrupted after each.
+sorted would cost a search per change. Instead, a change adds an id to a set (about 0.1 µs), and the next read moves these ids only. It
+first removes all of them from the order, since an entry is computed from the item as it is now (`SortedIds`), and then puts them in again.
 
 Undo needs no extra code: it marks the id as changed, like any other write.
 """
 
+from array import array
 from collections.abc import Callable, Iterable
-from typing import Any
-
-from sortedcontainers import SortedList
+from contextlib import suppress
 
 from state.store.keys import Entry
 from state.store.lazy.incremental import CHUNK_ROWS, ReadMode, process_some
+from state.store.lazy.memory import QueryData
+from state.store.lazy.sorted_ids import UNSORTED_IDS, Computed, ManyComputed, SortedIds
 
 RELEASED_ROWS_MIN = 2000  # Minimum number of changes. Dropping an order for fewer would free little memory.
-REBUILD_SHARE = 8  # The order is rebuilt when more than one entry in REBUILD_SHARE has changed (measured in bench/store.py).
+CHUNK_IDS = 4096  # ids that one step of an incremental read sorts, in some 10 ms
+IDS_PER_UNIT = 10  # ids sorted per unit of work
+# In `dirty`: represents all ids that have to be put into the order without being in `dirty`.
+UNREAD = -1
+ALL_READ = 1 << 63
+# Before the first sort, the bounds of the buckets are chosen from every IDS_PER_SAMPLE-th id, but from at most SAMPLE_MAX.
+IDS_PER_SAMPLE, SAMPLE_MAX = UNSORTED_IDS // 8, 8192
 
 
-class LazyOrder:
-    """Ascending order of entries, at most one per id.
+class LazyOrder(QueryData):
+    """Ids in ascending order of entries.
 
         by_score = LazyOrder(lambda post: (-scores[post], post) if post in scores else None, scores)
         scores[7] = 100
@@ -33,125 +35,200 @@ class LazyOrder:
         best = by_score.refreshed()[:20]
 
     `entry_of(id)` returns the current entry of an item, or None if the item is gone or excluded. An entry is a tuple that differs from the
-    entries of all other items; usually the id comes last. `ids` are the initial items.
+    entries of all other items, and the id is its last part. `entries_of(ids)` returns the entries of several items. `ids` are the initial
+    items.
 
-    A writer adds the id of each changed item to `dirty`. An unnecessary id is harmless, but a missing id leaves the item at its old
-    position. The set stays the same object, so writers can keep a reference. The size of the set is bounded by the number of items; see
-    `forget` for removed items.
+    A writer adds the id of each changed item to `dirty`. An unnecessary id is harmless, but a missing id leaves the order wrong. The set
+    stays the same object, so writers can keep a reference. The size of the set is bounded by the number of items; see `forget` for removed
+    items.
+
+    With `drop_all`, the order counts as query memory (`QueryMemory`), and this function is called to drop it.
     """
 
-    __slots__ = ("_entries", "_entry_of", "_order", "_read_mode", "dirty")
+    __slots__ = (
+        "_drop_all",
+        "_entries_of",
+        "_entry_of",
+        "_has_bounds",
+        "_new",
+        "_order",
+        "_read_mode",
+        "_removed",
+        "_sized",
+        "dirty",
+        "unread",
+    )
 
-    def __init__(self, entry_of: Callable[[int], Entry | None], ids: Iterable[int] = (), read_mode: ReadMode | None = None) -> None:
-        self.dirty = set(ids)
+    def __init__(
+        self,
+        entry_of: Computed,
+        ids: Iterable[int] = (),
+        read_mode: ReadMode | None = None,
+        *,
+        entries_of: ManyComputed | None = None,
+        drop_all: Callable[[], object] | None = None,
+    ) -> None:
+        super().__init__()
+        self.dirty: set[int] = set()
         self._entry_of = entry_of
-        self._entries: dict[int, Entry] = {}  # The entries in `_order` by id, to find those that must move.
-        self._order = SortedList()
+        self._entries_of = entries_of or self._entries_one_by_one
         self._read_mode = read_mode or ReadMode()
+        self._drop_all = drop_all
+        self._order = SortedIds(entry_of, self._entries_of, self._read_mode, self.dirty)
+        # Ids to put into the order: new ones, and those that were removed because their items have changed.
+        self._new = array("Q")
+        self._removed: set[int] = set()
+        self._has_bounds = False
+        self._sized = 0  # the number of ids when the query memory last got the size
+        self.unread = ALL_READ  # Only for tables: the rows with this id and higher ones were never read.
+        self.restore(ids)
 
-    def refreshed(self) -> Any:
-        """Return the up-to-date order as a read-only SortedList. After a change, call this again, because it can return another object."""
+    @property
+    def memory_size(self) -> int:
+        """The approximate memory in bytes."""
+        return self._order.size
+
+    def drop(self) -> None:
+        """Free the memory."""
+        if self._drop_all is not None:
+            self._drop_all()
+
+    def refreshed(self) -> SortedIds:
+        """Return the up-to-date order. After a change, call this again."""
+        read_mode = self._read_mode
+        if self._drop_all is not None:
+            read_mode.memory.used(self, read_mode.is_incremental)
         if self.dirty:
-            self._read_mode.raise_if_large(len(self.dirty), self.refresh_chunk)
-            try:
-                if not self._entries:
-                    self._sort_first()
-                elif len(self.dirty) * REBUILD_SHARE > len(self._entries):
-                    self._rebuild()
-            except Exception:
-                pass  # `_update` finds the items whose entry can't be computed and skips only those.
-            self._update(len(self.dirty))
+            if read_mode.is_incremental and (count := self.count()) > CHUNK_ROWS:
+                # The first sort costs the client nothing. If the order had to be dropped, the client that reads it again pays for the work.
+                units, self.was_dropped = count // IDS_PER_UNIT if self.was_dropped else 0, False
+                read_mode.raise_if_large(count, self.refresh_chunk, units)
+            while self.refresh_chunk():
+                pass
         return self._order
+
+    def count(self) -> int:
+        """Return the number of ids that the next read has to process."""
+        return len(self.dirty) - (UNREAD in self.dirty) + len(self._removed) + len(self._new)
 
     def refresh_chunk(self) -> bool:
         """Apply one chunk of the changes. Return whether more changes remain. Until all are applied, the order can't be read."""
-        self._update(min(CHUNK_ROWS, len(self.dirty)))
-        return bool(self.dirty)
+        dirty = self.dirty
+        dirty.discard(UNREAD)
+        try:
+            changed = [dirty.pop() for _ in range(min(len(dirty), CHUNK_IDS))]
+            if changed:
+                self._order.remove(changed, len(changed))
+                self._removed.update(changed)
+            if not dirty and len(changed) < CHUNK_IDS:
+                self._put_chunk()
+        finally:
+            if self._removed or self._has_new():
+                dirty.add(UNREAD)
+            if self._drop_all is not None and abs(len(self._order) - self._sized) > self._sized // 8:
+                self._sized = len(self._order)
+                self._read_mode.memory.resized(self)
+        return bool(dirty)
 
     def forget(self, thing: int) -> None:
         """Record that an item is gone. An item that was added and removed between two reads is forgotten completely, so `dirty` stays
         bounded.
         """
-        if thing in self._entries:
+        if self._order.has(thing):
             self.dirty.add(thing)
         else:
             self.dirty.discard(thing)
 
-    def restore(self, ids: Iterable[int]) -> Any:
-        """Clear the order, and mark these ids as changed. Return the order, which remains empty until the next read."""
+    def restore(self, ids: Iterable[int]) -> None:
+        """Clear the order, and mark these ids as changed."""
         self.dirty.clear()
-        self.dirty.update(ids)
-        self._entries = {}
-        self._order = SortedList()
-        return self._order
+        self._order.clear()
+        self._removed = set()
+        self._new = array("Q", ids)
+        self._has_bounds, self._sized = False, 0
+        if self._new:
+            self.dirty.add(UNREAD)
 
-    def release(self, least: int = RELEASED_ROWS_MIN, more: int = 0) -> bool:
+    def release(self, least: int = RELEASED_ROWS_MIN) -> bool:
         """Drop the order and `dirty` if more than `least` items, and more than half of them, have changed. Return whether it was dropped.
 
-        `more` is the number of changes that aren't in `dirty`. The caller must mark all items as changed before the next read.
+        The caller must mark all items as changed before the next read.
         """
-        if len(self.dirty) + more <= max(len(self._entries) // 2, least):
+        if self.count() <= max(len(self._order) // 2, least):
             return False
         self.restore(())
+        self._read_mode.memory.remove(self)
         return True
 
     def contains(self, thing: int) -> bool:
-        """Whether the order has an entry for the item `thing`. The entry can be outdated."""
-        return thing in self._entries
+        """Whether the item `thing` is in the order. Its position can be outdated."""
+        return self._order.has(thing)
 
     def check(self) -> None:
         """Verify the order, and that all changes were marked, without applying the changes; for tests."""
-        self._order._check()
-        assert list(self._order) == sorted(self._entries.values()), "the order differs from its entries"
-        for thing, entry in self._entries.items():
-            assert thing in self.dirty or self._entry_of(thing) == entry, f"a change of {thing} was missed"
+        self._order.check()
 
-    def _update(self, count: int) -> None:
-        """Apply `count` changes one by one. If the entry of an item can't be computed or compared, the item is omitted (`process_some`)."""
-        process_some(self.dirty, count, self._update_one)
+    def _has_new(self) -> bool:
+        """Whether ids that were never in the order have to be put into it."""
+        return bool(self._new)
 
-    def _update_one(self, thing: int) -> None:
-        order, entries = self._order, self._entries
-        old, new = entries.pop(thing, None), None
+    def _put_chunk(self) -> None:
+        """Put one chunk of ids into the order: first new ones, then those that were removed."""
+        removed, new = self._removed, self._new
+        if new:
+            self._choose_bounds(lambda step: new[::step], len(new))
+            ids = new[-CHUNK_IDS:].tolist()
+            del new[-CHUNK_IDS:]
+            self._put([row_id for row_id in ids if row_id not in removed and not self._order.has(row_id)])
+        elif removed:
+            self._put([removed.pop() for _ in range(min(len(removed), CHUNK_IDS))])
+
+    def _choose_bounds(self, sample: Callable[[int], Iterable[int]], count: int) -> None:
+        """Before the first sort of `count` ids, choose the bounds of the buckets. `sample(n)` returns every n-th id."""
+        if not self._has_bounds and count > 2 * UNSORTED_IDS and not self._order:
+            with suppress(Exception):  # The bounds only save time.
+                self._order.choose_bounds(sample(max(IDS_PER_SAMPLE, count // SAMPLE_MAX)), count)
+        self._has_bounds = True
+
+    def _put(self, ids: list[int]) -> None:
+        """Put ids below `unread` into the order. An item whose entry can't be computed or compared is omitted (`process_some`)."""
+        ids = [row_id for row_id in ids if row_id < self.unread]
         try:
-            new = self._entry_of(thing)
+            entries = self._entries_of(ids)
+        except Exception:
+            self._put_one_by_one(ids)
+        except BaseException:
+            self._removed.update(ids)
+            raise
+        else:
+            self._put_entries(entries)
+
+    def _put_entries(self, entries: list[Entry]) -> None:
+        """Put entries that aren't sorted into the order."""
+        ids = [entry[-1] for entry in entries]
+        try:
+            entries.sort()
+            self._order.put(entries)
+        except Exception:
+            self._put_one_by_one(ids)
+        except BaseException:
+            self._removed.update(ids)
+            self._order.remove(ids, len(ids))
+            raise
+
+    def _put_one_by_one(self, ids: list[int]) -> None:
+        self._order.remove(ids, len(ids))
+        left = set(ids)
+        try:
+            process_some(left, len(left), self._put_one)
         finally:
-            if old is not None and new == old:
-                entries[thing] = old
-            elif old is not None:
-                # Remove the old entry first. After an undo another row can have the same id, and rows can't be compared.
-                order.remove(old)
-        if new is not None and new != old:
-            order.add(new)
-            entries[thing] = new
+            self._removed |= left
 
-    def _sort_first(self) -> None:
-        """Fill an empty order. If this raises an error, the order is still empty."""
+    def _put_one(self, thing: int) -> None:
+        entry = self._entry_of(thing)
+        if entry is not None:
+            self._order.put([entry])
+
+    def _entries_one_by_one(self, ids: Iterable[int]) -> list[Entry]:
         entry_of = self._entry_of
-        entries = {thing: entry for thing in self.dirty if (entry := entry_of(thing)) is not None}
-        self._order = SortedList(entries.values())
-        self._entries = entries
-        self.dirty.clear()
-
-    def _rebuild(self) -> None:
-        """Apply all changes without interruption. If this raises an error, nothing has changed.
-
-        The unchanged entries are sorted already, so Python's sort only merges them with the new ones.
-        """
-        entries, entry_of = self._entries, self._entry_of
-        moved: dict[int, Entry | None] = {}
-        stale: set[int] = set()  # by identity: comparing entries would take longer than everything else here
-        for thing in self.dirty:
-            new, old = entry_of(thing), entries.get(thing)
-            if new != old:
-                moved[thing] = new
-                if old is not None:
-                    stale.add(id(old))
-        kept = [entry for entry in self._order if id(entry) not in stale]
-        self._order = SortedList(kept + sorted([entry for entry in moved.values() if entry is not None]))
-        for thing, entry in moved.items():
-            if entry is None:
-                del entries[thing]
-            else:
-                entries[thing] = entry
-        self.dirty.clear()
+        return [entry for row_id in ids if (entry := entry_of(row_id)) is not None]

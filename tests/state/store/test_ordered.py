@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from state.store import Journal
-from state.store.lazy.incremental import CHUNK_ROWS, ReadMode
-from state.store.ordered import UNREAD
+from state.store.lazy.incremental import ReadMode
+from state.store.lazy.order import CHUNK_IDS, UNREAD
 from tests.helpers.golden import fails
 from tests.state.store.test_store import Order, filled, ids
 
@@ -12,7 +12,7 @@ from tests.state.store.test_store import Order, filled, ids
 def test_an_unread_lazy_index_is_released() -> None:
     journal = Journal()
     orders = filled(journal)
-    index = orders.by_amount_lazily
+    index = orders.lazy_orders[0]
     assert ids(index) == [2, 1, 4, 0, 3]
     orders.release_indices(0)
     assert not index.dirty
@@ -46,7 +46,7 @@ def test_an_unread_lazy_index_is_released() -> None:
 def test_unread_rows_are_one_dirty_mark() -> None:
     journal = Journal()
     orders = filled(journal)
-    index = orders.by_amount_lazily
+    index = orders.lazy_orders[0]
     assert index.dirty == {UNREAD}
     assert ids(index) == [2, 1, 4, 0, 3]
     mark = journal.position()
@@ -64,7 +64,7 @@ def test_unread_rows_are_one_dirty_mark() -> None:
 
 def test_rows_are_found_among_many_removed_ids() -> None:
     orders = filled(Journal())
-    index = orders.by_amount_lazily
+    index = orders.lazy_orders[0]
     for n in range(100):
         last = orders.insert(Order("zoe", 1000 + n, price=1000 + n, amount=10 + n))
         if n < 99:
@@ -76,17 +76,17 @@ def test_rows_are_found_among_many_removed_ids() -> None:
 def test_rows_inserted_during_an_incremental_read_are_in_it() -> None:
     read_mode = ReadMode()
     orders = filled(Journal(read_mode))
-    count = 3 * CHUNK_ROWS
+    count = 8 * CHUNK_IDS
     for n in range(count):
         orders.insert(Order("zoe", 1000 + n, price=1000 + n, amount=10))
-    index = orders.by_amount_lazily
+    index = orders.lazy_orders[0]
     found: list[int] = []
 
     def read() -> Iterator[None]:
         found.extend((yield from read_mode.read_incrementally(lambda: ids(index))))
 
     for n, _ in enumerate(read()):
-        assert n < 4 * CHUNK_ROWS, "the read has no end"
+        assert n < 100, "the read has no end"
         if n == 1:
             orders.release_indices(0)
         if n < 5:

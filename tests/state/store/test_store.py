@@ -8,7 +8,7 @@ import pytest
 
 from state.protocol.errors import NotUnique, UnknownKey
 from state.store import AppendList, AppendLists, ComputedKey, Due, Grouped, Journal, Ordered, Row, Table, Unique
-from state.store.ordered import UNREAD
+from state.store.lazy.order import UNREAD
 from state.store.rows import run_steps
 from tests.helpers.golden import fails
 
@@ -111,7 +111,7 @@ def test_keys_without_a_row() -> None:
 def test_lazy_index_sorts_at_the_next_read() -> None:
     journal = Journal()
     orders = filled(journal)
-    index = orders.by_amount_lazily
+    index = orders.lazy_orders[0]
     assert ids(index) == [2, 1, 4, 0, 3]
     mark = journal.position()
     orders.modify(orders.find(0), amount=7)
@@ -128,7 +128,7 @@ def test_lazy_index_sorts_at_the_next_read() -> None:
 
 def test_lazy_index_is_bounded_by_the_table() -> None:
     orders = filled(Journal())
-    index = orders.by_amount_lazily
+    index = orders.lazy_orders[0]
     assert len(index) == 5
     for n in range(50):
         orders.remove(orders.insert(Order("dave", n)))

@@ -3,12 +3,14 @@
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from state.protocol.errors import NotUnique
 from state.store import AppendLists, ComputedKey, Due, Grouped, Journal, Ordered, Row, Table, Unique
+from tests.helpers.stores import use_small_buckets
 
 TEXTS = st.sampled_from(["", "a", "ab", "b"])
 SMALL = st.integers(-3, 3)
@@ -252,6 +254,11 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def walk_all(self) -> None:
         assert [row.id for row in self.things] == sorted(self.model.rows)
+
+
+@pytest.fixture(autouse=True)
+def _small_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_small_buckets(monkeypatch)
 
 
 TestStore = StoreMachine.TestCase

@@ -12,6 +12,7 @@ from state.store.lazy import incremental as slices_module
 from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
 from state.store.lazy.incremental import NotReady, ReadMode, process_some
 from tests.helpers.golden import fails
+from tests.helpers.stores import use_small_buckets
 
 
 class Thing(Row):
@@ -24,8 +25,9 @@ class Things(Table[Thing]):
 
 @pytest.fixture(autouse=True)
 def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("lazy.incremental", "lazy.order"):
-        monkeypatch.setattr(f"state.store.{module}.CHUNK_ROWS", 5)
+    for name in ("incremental.CHUNK_ROWS", "order.CHUNK_ROWS", "order.CHUNK_IDS", "lazy_index.CHUNK_IDS"):
+        monkeypatch.setattr(f"state.store.lazy.{name}".replace("lazy.lazy_index", "lazy_index"), 5)
+    use_small_buckets(monkeypatch)
 
 
 def change(random: Random, things: Things, count: int) -> None:

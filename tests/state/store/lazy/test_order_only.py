@@ -57,7 +57,7 @@ def test_only_a_changed_value_ends_an_iterator(posts: Posts) -> None:
     posts.modify(a, score=a.score, note="new")
     next(walk)
     posts.modify(a, score=7, votes=a.votes)
-    assert list(posts.by_both.dirty) == [a.id]
+    assert list(posts.lazy_orders[1].dirty) == [a.id]
     with fails(RuntimeError):
         next(walk)
 
@@ -68,5 +68,5 @@ def test_a_field_that_is_not_there_changes_nothing(posts: Posts) -> None:
     with pytest.raises(AttributeError):
         posts.modify(a, score=5, votes=5, nothing=5)
     assert (a.score, a.votes) == (0, 0)
-    assert not posts.by_score.dirty
+    assert not posts.lazy_orders[0].dirty
     posts.check()

@@ -1,0 +1,13 @@
+"""Helpers of tests of the store."""
+
+import pytest
+
+from state.store.lazy import sorted_ids
+
+SMALL = {"BUCKET_IDS": 4, "BUCKET_IDS_MAX": 8, "UNSORTED_IDS": 8, "UNSORTED_IDS_MAX": 32, "INSERTED_SHARE": 3, "NEAR": 2, "SMALL_COUNT": 4}
+
+
+def use_small_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the buckets of lazy orders small, so that few ids fill many of them."""
+    for name, value in SMALL.items():
+        monkeypatch.setattr(sorted_ids, name, value)
