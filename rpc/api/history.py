@@ -3,9 +3,12 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, TypedDict
 
+from msgspec import Raw
+
 from rpc.declare.arguments import AccountName, Bool, Example, Hash160, MaxValue, UInt32, UInt64
 from rpc.declare.method import method
 from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.json.encoding import encoded
 from rpc.records.history import AppliedOperationRecord, StoredTransactionRecord, TransactionView
 from state.chain.chain import Chain
 from state.plugins import account_history
@@ -43,10 +46,24 @@ def get_account_history(
     The first operation has the number 1. A `start` of -1 means the newest operation. Any other `start` must be at least `limit`.
     """
     require(start & START_MAX >= limit, "start must be greater than limit", condition="args.start >= args.limit")
-    dump = show.by(AppliedOperationRecord)
     # Operation numbers have 32 bits. A larger `start` wraps, and -1 becomes the largest number.
-    entries = account_history.history(state, account, start & SEQUENCE_MAX, limit)
-    return [[number, dump(record)] for number, record in entries if is_shown(show, record)]
+    first, entries = account_history.newest_entries(state, account, start & SEQUENCE_MAX, limit)
+    recorded = ACCOUNT_HISTORY.of(state).recorded
+    known, read, spend = recorded.encoded.of_form(show.legacy), recorded.reader(), show.spender(AppliedOperationRecord)
+    found: list[Any] = []
+    for number, index in enumerate(entries, first):
+        operation: Any = known.get(index)
+        if operation is not None:
+            spend()
+        elif is_shown(show, record := read(index)):
+            operation = show(AppliedOperationRecord, record)
+            if recorded.is_irreversible(index):
+                operation = Raw(encoded(operation))
+                recorded.encoded.add(show.legacy, index, operation)
+        else:
+            continue
+        found.append([number, operation])
+    return found
 
 
 @method("account_history_api.get_ops_in_block", key="ops", plugin=ACCOUNT_HISTORY)

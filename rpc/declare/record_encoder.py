@@ -5,8 +5,8 @@ attribute of the object that the class's `ROOT` names, or be a constant (`Consta
 declared class, so that nested records are encoded as records, too.
 """
 
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from functools import lru_cache, partial
 from typing import Any
 
 from msgspec import Struct
@@ -45,6 +45,7 @@ class RecordEncoder:
         self._codecs = record_codecs(wire.spec)
         self.legacy = form is LEGACY
         self._dumpers: dict[Any, Dump] = {}
+        self._spenders: dict[type, Callable[[], None]] = {}
 
     def __call__(self, record: Any, value: Any) -> Json:
         """Encode `value` as an instance of the record `record`."""
@@ -62,12 +63,18 @@ class RecordEncoder:
             self._dumpers[record] = dump
         return dump
 
+    def spender(self, record: type) -> Callable[[], None]:
+        """Return a function that spends the units of work of an instance of a record, for one that was encoded earlier."""
+        self.by(record)
+        return self._spenders[record]
+
     def _counted(self, record: type, dump: Dump) -> Dump:
         """Wrap an encoder so that it spends units of work."""
         fields = shown_fields(record, self.legacy)
         kinds = [getattr(field.kind, "kind", field.kind) for field in fields]
         units = 1 + len(fields) // FIELDS_OF_UNIT + OPERATION_UNITS * sum(isinstance(kind, OperationKind) for kind in kinds)
         spend, name = self._work.spend, record.__name__
+        self._spenders[record] = partial(spend, units, name)
         texts = [self.wire.spec.spell(field.json) for field, kind in zip(fields, kinds, strict=True) if type(kind) is String]
 
         def dump_counted(value: Any) -> Any:

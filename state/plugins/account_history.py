@@ -124,12 +124,18 @@ def history(state: State, account: str, start: int, limit: int) -> list[tuple[in
 
     A negative `start` means the newest entry.
     """
+    first, entries = newest_entries(state, account, start, limit)
+    return list(enumerate(map(ACCOUNT_HISTORY.of(state).recorded.reader(), entries), first))
+
+
+def newest_entries(state: State, account: str, start: int, limit: int) -> tuple[int, "array[int]"]:
+    """Return the number of the first of the entries that `history` returns, and the indices of the records of all of them."""
     kept = ACCOUNT_HISTORY.of(state)
     first, entries = kept.accounts.get(account)
     first += FIRST_SEQUENCE
     end = len(entries) if start < 0 else min(len(entries), max(start - first + 1, 0))
     begin = max(end - limit, dropped(kept.recorded, entries))
-    return list(enumerate(map(kept.recorded.reader(), entries[begin:end]), first + begin))
+    return first + begin, entries[begin:end]
 
 
 def operations_in_block(state: State, number: int, only_virtual: bool = False) -> list[operation_log.OperationRecord]:

@@ -12,7 +12,7 @@ from itertools import accumulate
 from struct import Struct as Layout
 from typing import Any
 
-from msgspec import MsgspecError, Struct, msgpack
+from msgspec import MsgspecError, Raw, Struct, msgpack
 
 from state.chain.blocks import NO_TRANSACTION
 from state.chain.irreversible import missing
@@ -41,6 +41,9 @@ TIME_AT, KIND_AT = 4, 18
 IN_BLOCK, VIRTUAL, OF_TRANSACTION, HELD = range(4)
 NO_BLOCK = -1
 
+# Maximum memory of the cached bytes of records, and the memory of an entry in addition to its bytes.
+ENCODED_SIZE_MAX, ENTRY_SIZE = 32 << 20, 200
+
 
 class OperationRecord(Struct, frozen=True, gc=False):
     """An operation and its position in the chain."""
@@ -54,6 +57,35 @@ class OperationRecord(Struct, frozen=True, gc=False):
     operation: Operation
 
 
+class EncodedRecords:
+    """Cache of the bytes that replies contain for records of irreversible blocks, by JSON form and index of the record.
+
+    It uses at most ENCODED_SIZE_MAX bytes. When it is full, everything is dropped.
+    """
+
+    def __init__(self) -> None:
+        self._forms: dict[bool, dict[int, Raw]] = {False: {}, True: {}}
+        self._size = 0
+
+    def of_form(self, legacy: bool) -> dict[int, Raw]:
+        """Return the bytes of one JSON form by index, for reading."""
+        return self._forms[legacy]
+
+    def add(self, legacy: bool, index: int, encoded: Raw) -> None:
+        """Add the bytes for a record."""
+        size = len(memoryview(encoded)) + ENTRY_SIZE
+        if self._size + size > ENCODED_SIZE_MAX:
+            self.clear()
+        self._forms[legacy][index] = encoded
+        self._size += size
+
+    def clear(self) -> None:
+        """Drop everything."""
+        for encoded in self._forms.values():
+            encoded.clear()
+        self._size = 0
+
+
 class OperationLog:
     """All recorded operations, by ascending block number.
 
@@ -65,6 +97,7 @@ class OperationLog:
         self.rows = bytearray()
         self.virtual = bytearray()
         self.held: list[tuple[bytes, Operation]] = []
+        self.encoded = EncodedRecords()
         self.block, self.left = NO_BLOCK, list[int]()
         self._state, self._here = state, state.position
         self._pack = state.wire.codecs.packer(OPERATION)
@@ -131,6 +164,10 @@ class OperationLog:
         """Whether a record is that of an operation in a block, and not in a pending transaction."""
         *_, trx_in_block, _, _, kind, _ = ROW.unpack_from(self.rows, index * ROW_BYTES)
         return bool(trx_in_block != NO_TRANSACTION or kind == VIRTUAL)
+
+    def is_irreversible(self, index: int) -> bool:
+        """Whether a record is that of an operation in an irreversible block. Such a record changes only if the whole log is replaced."""
+        return self.block_at(index) <= self._state.props.last_irreversible_block_num and self.is_of_block(index)
 
     def reader(self) -> Callable[[int], OperationRecord]:
         """Return a function that converts an index to a record. The function caches the last transaction, so use it for one query only."""
@@ -238,6 +275,7 @@ class OperationLogPart:
         def install() -> None:
             recorded = self._recorded
             recorded.rows[:], recorded.virtual[:], recorded.held[:] = rows, virtual, held
+            recorded.encoded.clear()
 
         return install
 
@@ -249,6 +287,7 @@ class OperationLogPart:
 
         def put_back() -> None:
             recorded.rows[:], recorded.virtual[:], recorded.held[:] = rows, virtual, held
+            recorded.encoded.clear()
             recorded.block = NO_BLOCK
 
         return put_back

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from rpc.caller import Caller
 from rpc.http.access import AccessPolicy
-from rpc.http.connection import Connection
-from rpc.http.connection_limits import ClientUsage, ConnectionLimiter
+from rpc.http.connection import SEND_AT_ONCE_SIZE, Connection
+from rpc.http.connection_limits import ClientResource, ClientUsage, ConnectionLimiter
 from rpc.http.http1.cycle import App, Event, RequestCycle
 from rpc.http.http1.disconnects import DisconnectWatcher
 from rpc.http.http1.heads import END, RequestHead, may_begin, read_head
@@ -25,12 +25,14 @@ from rpc.http.tasks import LogLimit, log_bug
 from rpc.jsonrpc.batch import Reply
 from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.eager import Completed, start_eagerly
+from rpc.jsonrpc.memory import Overloaded
 
 # Clients repeat a few heads, so the plan for a head, which takes 10 µs to make, is cached. The plan for a head of HEAD_KEPT_SIZE_MAX bytes
 # can use 50 KB of memory if its headers are as short as possible.
 HEADS_KEPT_MAX, HEAD_KEPT_SIZE_MAX = 512, 1 << 10
-# Replies larger than this, in bytes, count towards the client's limits until they are sent.
-SMALL_SIZE_MAX = 1 << 13
+# Replies larger than this, in bytes, count towards the client's limits until they are sent. Up to AT_ONCE_SIZE_MAX, only a reply that the
+# operating system doesn't accept at once counts. The heads of replies are smaller than the difference to the limit of the connection.
+SMALL_SIZE_MAX, AT_ONCE_SIZE_MAX = 1 << 13, SEND_AT_ONCE_SIZE - (1 << 12)
 
 _JSON = (b"content-type", b"application/json")
 
@@ -136,17 +138,29 @@ class Http1FastPath:
                 connection.mark_idle(False)
                 with self._limiter.request_in_progress(usage), self._disconnect_watcher.watch(connection):
                     reply = await started
-        # A small reply is sent at once, so it isn't counted towards the limits.
-        if not isinstance(reply, bytes) or len(reply) > SMALL_SIZE_MAX:
+        if not isinstance(reply, bytes) or len(reply) > AT_ONCE_SIZE_MAX:
             return await self._run_cycle(connection, usage, plan, data, bugs, partial(self._gateway.finish, reply, size))
         rest = connection.try_write(b"%b%d\r\n%b%b%b" % (plan.begin, len(reply), self._dates.line(), plan.end, reply))
         if rest:
             connection.mark_idle(False)
-            await connection.write(rest)
+            await (connection.write(rest) if len(reply) <= SMALL_SIZE_MAX else self._write_counted(connection, usage, plan.caller, rest))
         self._limiter.touch(usage)
         connection.extend_idle(usage.since)
         await self._service.give_way()
         return data[size:]
+
+    async def _write_counted(self, connection: Connection, usage: ClientUsage, caller: Caller, rest: bytes) -> None:
+        """Send the rest of a reply, which counts towards the client's limits meanwhile. Disconnect a client that exceeds them."""
+        if not self._limiter.acquire(usage, ClientResource.REQUESTS):
+            raise trio.BrokenResourceError("too many clients don't read their replies")
+        try:
+            with self._service.memory.reserve(caller, usage) as held:
+                held.add(len(rest))
+                await connection.write(rest)
+        except Overloaded as error:
+            raise trio.BrokenResourceError("there is no memory for the rest of a reply") from error
+        finally:
+            self._limiter.release(usage, ClientResource.REQUESTS)
 
     async def _run_cycle(
         self, connection: Connection, usage: ClientUsage, plan: RequestPlan, data: bytes, bugs: LogLimit, app: App

@@ -9,7 +9,7 @@ from hypercorn.config import Config
 
 from rpc.caller import Caller
 from rpc.http.access import AccessPolicy
-from rpc.http.connection import ClientEnded
+from rpc.http.connection import SEND_AT_ONCE_SIZE, ClientEnded
 from rpc.http.connection_limits import ClientResource, ClientUsage, ConnectionLimiter
 from rpc.http.input_scheduler import FairInputScheduler
 from rpc.http.tasks import LogLimit
@@ -23,8 +23,8 @@ from rpc.log import Log
 INTERNAL_ERROR = 1011  # close code
 # The reason may have at most 123 bytes, the maximum for a close frame.
 NO_ROOM = "the memory limit (%d bytes in total) is reached; send less at once, take the replies, and try again"
-# If a text is larger than this, in bytes, its chunks are sent one after another instead of being joined.
-JOINED_SIZE_MAX = 4000
+# If a text is larger than this, in bytes, its chunks are sent one after another instead of being joined. A frame's header has 10 bytes.
+JOINED_SIZE_MAX = SEND_AT_ONCE_SIZE - 10
 
 _log = Log("http")
 

@@ -1,9 +1,13 @@
 """The methods of account_history_api that return operations by block and transactions by id."""
 
+from functools import partial
+from typing import Any
+
 import pytest
 
 from rpc.declare.record_encoder import OPERATION_UNITS
 from state.operations.transfers import Transfer
+from state.plugins import operation_log
 from state.plugins.account_by_key import ACCOUNT_BY_KEY
 from state.plugins.account_history import ACCOUNT_HISTORY
 from state.protocol.transaction import SignedTransaction
@@ -67,3 +71,47 @@ def test_transactions(api: ApiChain) -> None:
     assert old == api.call("condenser_api.get_block", 3)["transactions"][0]
     assert api.refused("account_history_api.get_transaction", id="ff")[1].endswith("Unknown Transaction ff" + "00" * 19)
     assert api.refused("condenser_api.get_transaction", "no hex")[0] == -32000
+
+
+def test_encoded_operations_of_irreversible_blocks_are_reused(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replies stay the same with and without cached bytes, while blocks become irreversible, after a return to a savepoint, and if the
+    cache is full.
+    """
+    cache = ACCOUNT_HISTORY.of(api.state).recorded.encoded
+
+    def shown() -> list[tuple[list[Any], int]]:
+        """Return the replies of both forms and the units of work that they take. They must not depend on the cache."""
+        replies = []
+        for ask in (
+            partial(api.call, "condenser_api.get_account_history", "alice", -1, 100),
+            partial(api.call, "account_history_api.get_account_history", account="alice", limit=100),
+        ):
+            before = api.state.work.spent
+            replies.append((ask(), api.state.work.spent - before))
+        return replies
+
+    def checked() -> list[tuple[list[Any], int]]:
+        found = shown()
+        assert shown() == found
+        cache.clear()
+        assert shown() == found
+        return found
+
+    push(api, 1, 2)
+    savepoint = api.chain.savepoint()
+    push(api, 3)
+    checked()
+    assert not cache.of_form(True)  # pending and reversible operations are not cached
+    api.generate(60)
+    first = checked()
+    assert len(cache.of_form(True)) == len(first[0][0])
+    assert len(cache.of_form(False)) == len(first[0][0])
+    api.chain.restore(savepoint)
+    push(api, 4)
+    api.generate(60)
+    second = checked()
+    assert second != first
+    monkeypatch.setattr(operation_log, "ENCODED_SIZE_MAX", 2_000)
+    cache.clear()
+    assert shown() == second
+    assert len(cache.of_form(False)) < len(second[0][0])
