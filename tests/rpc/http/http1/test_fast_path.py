@@ -11,6 +11,7 @@ import trio.testing
 
 from rpc.http import connection
 from rpc.http.asgi_app import AsgiApp
+from rpc.http.http1 import fast_path
 from rpc.jsonrpc.memory import MemoryLimiter
 from tests.helpers.log_capture import capture_logs
 from tests.rpc.http.test_asgi_app import PING, Waiting, ask, server
@@ -211,24 +212,26 @@ async def test_disconnect_before_the_wait_is_detected() -> None:
         assert waiting.cancelled
 
 
-LARGE = PING.replace(b'"x"', b'"%s"' % (b"x" * 40_000))
+LARGE = PING.replace(b'"x"', b'"%s"' % (b"x" * 10_000))
 
 
 async def test_unread_replies_count_towards_the_memory_limit() -> None:
-    memory, count = MemoryLimiter(), 400
+    memory, count = MemoryLimiter(), 1600
     async with server(memory=memory) as port, client(port) as here, trio.open_nursery() as nursery:
         nursery.start_soon(here.stream.send_all, call(LARGE) * count)
         while not memory.used()["remote_bytes"][0]:
             await trio.sleep(0.01)
         for _ in range(count):
             status, reply = await here.answer()
-            assert (status, len(reply["result"])) == (200, 40_000)
+            assert (status, len(reply["result"])) == (200, 10_000)
         while memory.used()["remote_bytes"][0]:
             await trio.sleep(0.01)
 
 
 async def test_client_whose_reply_exceeds_the_memory_limit_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SEND_AT_ONCE_SIZE", 0)
+    monkeypatch.setattr(fast_path, "SMALL_SIZE_MAX", 0)
+    monkeypatch.setattr("rpc.jsonrpc.memory.LITTLE_SIZE", 0)
     async with server(memory=MemoryLimiter(0, 0)) as port, client(port) as here:
-        await here.stream.send_all(call(LARGE))
+        await here.stream.send_all(call())
         assert await here.is_ended()
