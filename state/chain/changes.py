@@ -96,8 +96,10 @@ def _touched(state: State, begin: int, end: int) -> Iterable[_Touched]:
     undo: dict[int, tuple[Table[Any], str, str]] = {}
     for name, table in tables_of(state):
         if not table.is_loading:  # a table that still loads has no writes
-            for kind, function in zip((CREATED, REMOVED, CHANGED), table.undo_functions, strict=True):
-                undo.setdefault(id(function), (table, name, kind))
+            insertion, removal, modifications = table.undo_functions
+            for kind, functions in ((CREATED, (insertion,)), (REMOVED, (removal,)), (CHANGED, modifications)):
+                for function in functions:
+                    undo.setdefault(id(function), (table, name, kind))
     found: dict[int, _Touched] = {}
     for position, (function, row, old) in state.journal.since(begin):
         written = undo.get(id(function))
@@ -107,12 +109,12 @@ def _touched(state: State, begin: int, end: int) -> Iterable[_Touched]:
         touched = found.get(id(row))
         if position >= end:
             if touched is not None and kind == CHANGED:
-                touched.later = old | touched.later
+                touched.later = table.replaced(function, old) | touched.later
             continue
         if touched is None:
             touched = found[id(row)] = _Touched(table, name, row)
         if kind == CHANGED:
-            touched.before = old | touched.before
+            touched.before = table.replaced(function, old) | touched.before
         touched.is_created |= kind == CREATED
         touched.is_removed |= kind == REMOVED
     return found.values()

@@ -13,7 +13,7 @@ from state.chain.blocks import NO_TRANSACTION
 from state.chain.hardforks import LAST_BY_TIME, set_hardfork
 from state.effects.accounts import require_accounts, require_few, update_owner
 from state.effects.arithmetic import share
-from state.effects.balances import adjust_balance_of, adjust_supply, balance_of, interest, median_price, vests_to_coin
+from state.effects.balances import adjust_balance_of, adjust_supply, balance_of, median_price, vests_to_coin, with_interest
 from state.effects.mana import update_manabar
 from state.effects.votes import propagate
 from state.portable import BATCH_SIZE_MAX, import_rows, unpack_batch
@@ -77,7 +77,7 @@ class SetBalance(StateEdit, frozen=True, tag="set_balance"):
             return
         if symbol == SBD:
             # Interest up to now is computed on the balance before the edit.
-            state.accounts.modify(account, **interest(state, account))
+            state.accounts.set_sbd_balance(account, *with_interest(state, account))
         delta = self.balance.amount - balance_of(state, account, symbol)
         adjust_supply(state, delta, symbol)
         adjust_balance_of(state, account.name, delta, symbol)

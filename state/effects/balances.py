@@ -114,18 +114,18 @@ def adjust_balance(state: State, account: Account, delta: int, symbol: int) -> N
         balance = share(account.balance + delta)
         if balance < 0:
             require_funds(state, "Insufficient COIN funds")
-        accounts.modify(account, balance=balance)
+        accounts.set_balance(account, balance)
     elif symbol == SBD:
-        changes = interest(state, account)
-        balance = share(changes.get("sbd_balance", account.sbd_balance) + delta)
+        balance, seconds, now, paid = with_interest(state, account)
+        balance = share(balance + delta)
         if balance < 0:
             require_funds(state, "Insufficient SBD funds")
-        accounts.modify(account, **changes | {"sbd_balance": balance})
+        accounts.set_sbd_balance(account, balance, seconds, now, paid)
     elif symbol == VESTS:
         balance = share(account.vesting_shares + delta)
         if balance < 0:
             require_funds(state, "Insufficient VESTS funds")
-        accounts.modify(account, vesting_shares=balance)
+        accounts.set_vesting_shares(account, balance)
     else:
         adjust_token_balance(state, account.name, delta, symbol)
 
@@ -156,25 +156,22 @@ def pay_interest(state: State, owner: str, due: int) -> None:
     props = state.props
     # Not to_coin: without a price the reference fails here, even for interest of 0.
     value = convert(Asset(due, SBD), median_price(state)).amount
-    state.set_props(current_sbd_supply=share(props.current_sbd_supply + due), virtual_supply=share(props.virtual_supply + value))
+    state.global_properties.set_sbd_supply(props, share(props.current_sbd_supply + due), share(props.virtual_supply + value))
 
 
-def interest(state: State, account: Account) -> dict[str, int]:
-    """Return the field changes that credit an account with the interest on its liquid SBD up to now.
+def with_interest(state: State, account: Account) -> tuple[int, int, int, int]:
+    """Return an account's liquid SBD with the interest up to now: the balance, its seconds, their time, and the time of the last payment.
 
-    If interest is due, it is also added to the supply.
+    If interest is due, it is also added to the supply. `Accounts.set_sbd_balance` stores the result.
     """
-    now = state.head_time
+    now, balance, last = state.head_time, account.sbd_balance, account.sbd_last_interest_payment
     if account.sbd_seconds_last_update == now:
-        return {}
-    seconds, due, paid = accrued(
-        state, account.sbd_balance, account.sbd_seconds, account.sbd_seconds_last_update, account.sbd_last_interest_payment
-    )
-    changes = {"sbd_seconds": seconds, "sbd_seconds_last_update": now}
+        return balance, account.sbd_seconds, now, last
+    seconds, due, paid = accrued(state, balance, account.sbd_seconds, account.sbd_seconds_last_update, last)
     if paid:
-        changes |= {"sbd_balance": share(account.sbd_balance + due), "sbd_last_interest_payment": now}
+        balance, last = share(balance + due), now
         pay_interest(state, account.name, due)
-    return changes
+    return balance, seconds, now, last
 
 
 # ------------------------------------------------------------------ savings and rewards
@@ -234,19 +231,19 @@ def adjust_reward_balance(state: State, account: Account, value: int, symbol: in
         balance = share(account.reward_coin_balance + value)
         if balance < 0:
             require_funds(state, "Insufficient reward COIN funds")
-        state.accounts.modify(account, reward_coin_balance=balance)
+        state.accounts.set_reward_coin(account, balance)
     elif symbol == COIN:
         balance = share(account.reward_vesting_balance + vests)
         if balance < 0:
             require_funds(state, "Insufficient reward VESTS funds")
-        state.accounts.modify(account, reward_vesting_coin=share(account.reward_vesting_coin + value), reward_vesting_balance=balance)
+        state.accounts.set_reward_vests(account, balance, share(account.reward_vesting_coin + value))
     elif symbol == SBD:
         if vests != 0:
             raise Refused("", condition="share_delta.amount.value == 0")
         balance = share(account.reward_sbd_balance + value)
         if balance < 0:
             require_funds(state, "Insufficient reward SBD funds")
-        state.accounts.modify(account, reward_sbd_balance=balance)
+        state.accounts.set_reward_sbd(account, balance)
     else:
         adjust_token_rewards(state, account.name, value, symbol, vests)
 
@@ -265,11 +262,12 @@ def adjust_supply(state: State, delta: int, symbol: int, adjust_vesting: bool = 
         new_vesting = 9 * delta if adjust_vesting and delta > 0 and props.head_block_number >= constants.COIN_START_VESTING_BLOCK else 0
         supply = share(props.current_supply + delta + new_vesting)
         require(supply >= 0 or state.hardfork < 20, condition="props.current_supply.amount.value >= 0")
-        state.set_props(
-            current_supply=supply,
-            virtual_supply=share(props.virtual_supply + delta + new_vesting),
-            total_vesting_fund_coin=share(props.total_vesting_fund_coin + new_vesting),
-        )
+        virtual = share(props.virtual_supply + delta + new_vesting)
+        if new_vesting:
+            fund = share(props.total_vesting_fund_coin + new_vesting)
+            state.set_props(current_supply=supply, virtual_supply=virtual, total_vesting_fund_coin=fund)
+        else:
+            state.global_properties.set_supply(props, supply, virtual)
         return
     if symbol != SBD:
         require(symbol != VESTS, "invalid symbol", condition="false")
@@ -278,7 +276,7 @@ def adjust_supply(state: State, delta: int, symbol: int, adjust_vesting: bool = 
     supply = share(props.current_sbd_supply + delta)
     # A negative supply can't be converted, so it is refused under any hardfork.
     worth = convert(Asset(supply, SBD), median_price(state)).amount
-    state.set_props(current_sbd_supply=supply, virtual_supply=share(worth + props.current_supply))
+    state.global_properties.set_sbd_supply(props, supply, share(worth + props.current_supply))
 
 
 def add_vesting(state: State, to: Account, coin: int, vests: int) -> None:
@@ -291,9 +289,8 @@ def add_vesting(state: State, to: Account, coin: int, vests: int) -> None:
         update_manabar(state, to, vests)
     adjust_balance(state, to, vests, VESTS)
     props = state.props
-    state.set_props(
-        total_vesting_fund_coin=share(props.total_vesting_fund_coin + coin), total_vesting_shares=share(props.total_vesting_shares + vests)
-    )
+    fund, shares = share(props.total_vesting_fund_coin + coin), share(props.total_vesting_shares + vests)
+    state.global_properties.set_vesting(props, fund, shares)
     propagate(state, to, vests)
 
 

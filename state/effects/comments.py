@@ -48,7 +48,7 @@ def count_descendant(state: State, parent: Comment | None, delta: int) -> None:
     """Add `delta` to the descendant counts of a comment and all its ancestors, and set their activity time."""
     comments, now = state.comments, state.head_time
     while parent is not None:
-        comments.modify(parent, children=parent.children + delta, active=now)
+        comments.set_activity(parent, parent.children + delta, now)
         author = parent.parent_author
         parent = comment_of(state, author, parent.parent_permlink) if author else None
 
@@ -163,7 +163,7 @@ def require_same_parent(state: State, comment: Comment, parent_author: str, pare
 def publish(state: State, author: Account, parent: Comment | None, permlink: str, parent_permlink: str) -> Comment:
     """Insert a comment, and record the post on its author."""
     now, comments = state.head_time, state.comments
-    noted = {"last_post": now, "last_post_edit": now, "post_count": author.post_count + 1}
+    last_root, bandwidth = author.last_root_post, author.post_bandwidth
     if parent is not None:
         comment = Comment(
             parent_author=parent.author,
@@ -176,15 +176,15 @@ def publish(state: State, author: Account, parent: Comment | None, permlink: str
         # Many posts have the same category, and share its string.
         category = intern(parent_permlink)
         comment = Comment(parent_permlink=category, category=category, root_comment=comments.next_id)
-        noted["last_root_post"] = now
+        last_root = now
     comment.author, comment.permlink, comment.reward_weight = author.name, permlink, FULL_WEIGHT
     comment.created = comment.last_update = comment.active = now
     comment.cashout_time = first_payout_time(state, comment)
     if parent is None and 12 <= state.hardfork < 17:
         # In these hardforks an author of more than four roots per day earned less for each further root.
-        noted["post_bandwidth"] = bandwidth = post_bandwidth(state, author)
+        bandwidth = post_bandwidth(state, author)
         comment.reward_weight = min(constants.COIN_POST_WEIGHT_CONSTANT * FULL_WEIGHT // bandwidth**2, FULL_WEIGHT)
-    state.accounts.modify(author, **noted)
+    state.accounts.set_last_post(author, now, now, last_root, author.post_count + 1, bandwidth)
     return comments.insert(comment)
 
 

@@ -101,21 +101,28 @@ def both_now(state: State, account: Account) -> tuple[int, int]:
     return voting, downvote
 
 
-def manabar_changes(state: State, account: Account, gained: int = 0) -> dict[str, int]:
-    """Return the field changes that update an account's bars to head time and add the mana of `gained` VESTS.
+def updated_bars(state: State, account: Account, gained: int = 0) -> tuple[int, int, int, int]:
+    """Return an account's bars (the mana for votes, its time, the mana for downvotes, its time), updated to head time and with the mana of
+    `gained` VESTS.
 
     Call this before the VESTS change, because the bars have regenerated with the old VESTS.
     """
     now = state.head_time
     if state.hardfork < 21:
         # Since hardfork 21 there is a separate bar for downvotes.
-        return {"voting_mana": used(voting_now(state, account), -gained), "voting_mana_time": now}
+        return used(voting_now(state, account), -gained), now, account.downvote_mana, account.downvote_mana_time
     voting, downvote = both_now(state, account)
     # This product still wraps at 64 bits: only that of the bar's size was corrected.
     downvote = used(downvote, truncated(wrapped(-gained * state.props.downvote_pool_percent), COIN_100_PERCENT))
-    return {"voting_mana": used(voting, -gained), "voting_mana_time": now, "downvote_mana": downvote, "downvote_mana_time": now}
+    return used(voting, -gained), now, downvote, now
+
+
+def manabar_changes(state: State, account: Account, gained: int = 0) -> dict[str, int]:
+    """Return the result of `updated_bars` as field changes."""
+    voting, voting_time, downvote, downvote_time = updated_bars(state, account, gained)
+    return {"voting_mana": voting, "voting_mana_time": voting_time, "downvote_mana": downvote, "downvote_mana_time": downvote_time}
 
 
 def update_manabar(state: State, account: Account, gained: int = 0) -> None:
     """Update an account's bars to head time, and add the mana of the `gained` VESTS that the account is about to receive."""
-    state.accounts.modify(account, **manabar_changes(state, account, gained))
+    state.accounts.set_mana(account, *updated_bars(state, account, gained))

@@ -26,10 +26,8 @@ def add_vesting_reward(state: State, to: Account, coin: int, vests: int) -> None
         return
     balances.adjust_reward_balance(state, to, coin, COIN, vests)
     props = state.props
-    state.set_props(
-        pending_rewarded_vesting_shares=share(props.pending_rewarded_vesting_shares + vests),
-        pending_rewarded_vesting_coin=share(props.pending_rewarded_vesting_coin + coin),
-    )
+    shares = share(props.pending_rewarded_vesting_shares + vests)
+    state.global_properties.set_pending_vesting(props, share(props.pending_rewarded_vesting_coin + coin), shares)
 
 
 def add_sbd_reward(state: State, to: Account, coin: int) -> tuple[int, int]:

@@ -53,7 +53,7 @@ def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
     if state.hardfork >= 4 and scheduled < now:
         # The time of a slow witness can wrap, which puts it first. Since hardfork 4 it is last instead.
         scheduled = UINT128_MAX
-    state.witnesses.modify(witness, votes=votes, virtual_position=position, virtual_last_update=now, virtual_scheduled_time=scheduled)
+    state.witnesses.set_votes(witness, votes, position, now, scheduled)
 
 
 def drop_outside_votes(state: State, witness: Witness, weight: int) -> int:

@@ -41,7 +41,7 @@ def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> No
         raise Refused(
             "Can only vote once every 3 seconds.", condition="( now - voter.last_vote_time ).to_seconds() >= COIN_MIN_VOTE_INTERVAL_SEC"
         )
-    cost, mana = spend_mana(state, voter, weight)
+    cost, voting, downvote = spend_mana(state, voter, weight)
     rshares = rshares_of(state, comment, cost)
     if weight < 0:
         rshares = -rshares
@@ -53,7 +53,9 @@ def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> No
         if vote.vote_percent == weight:
             raise Refused("Your current vote on this comment is identical to this vote.", condition="itr->vote_percent != o.weight")
 
-    state.accounts.modify(voter, last_vote_time=now, **mana)
+    # Before hardfork 21 there was no bar for downvotes.
+    downvote_time = now if state.hardfork >= 21 else voter.downvote_mana_time
+    state.accounts.set_last_vote(voter, now, voting, now, downvote, downvote_time)
     if vote is None:
         add_vote(state, voter, comment, weight, rshares)
     else:
@@ -82,8 +84,8 @@ def require_changeable(vote: CommentVote) -> None:
 # ------------------------------------------------------------------ mana
 
 
-def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str, int]]:
-    """Return the mana that a vote costs, and the new values of the voter's manabars. Refuse a vote without enough mana.
+def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, int, int]:
+    """Return the mana that a vote costs, and what it leaves in the voter's bars for votes and downvotes. Refuse a vote without enough mana.
 
     This function covers the second and third eras of voting power. `spend_power` (early_voting.py) covers the first. Hardfork 20 introduced
     one manabar, with one unit per VESTS of the account. The cost is a fraction of the current mana, so each vote in a row costs and weighs
@@ -91,24 +93,21 @@ def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str
     voting bar, so some downvotes cost no voting mana. A downvote can be as strong as the fuller of the two bars allows.
     """
     props, hardfork = state.props, state.hardfork
-    now, percent = props.time, props.downvote_pool_percent
+    percent = props.downvote_pool_percent
     if hardfork < 21:
         # Hardfork 20 refused a voter with an empty bar. Since hardfork 21 such a vote is allowed, with 0 mana.
-        voting, downvote = voting_now(state, voter), 0
+        voting, downvote = voting_now(state, voter), voter.downvote_mana
         if voting <= 0:
             raise Refused(NO_MANA, condition="voter.voting_manabar.current_mana > 0")
-        changes = {"voting_mana": voting, "voting_mana_time": now}
     else:
         voting, downvote = both_now(state, voter)
         if voting < 0:
             raise Refused(NO_MANA, condition="voter.voting_manabar.current_mana >= 0")
-        changes = {"voting_mana": voting, "voting_mana_time": now, "downvote_mana": downvote, "downvote_mana_time": now}
     if weight >= 0 or hardfork < 21 or percent == 0:
         cost = mana_cost(voting, abs(weight), props.vote_power_reserve_rate)
         if voting < cost:
             raise Refused(NO_MANA, condition="voter.voting_manabar.has_mana( used_mana.to_int64() )")
-        changes["voting_mana"] = voting - cost
-        return cost, changes
+        return cost, voting - cost, downvote
     # The mana of the voting bar if it were as full as the downvote bar.
     if hardfork >= 22:
         pool = downvote * constants.COIN_100_PERCENT // percent
@@ -126,9 +125,7 @@ def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str
             r=cost,
         )
     # The downvote bar pays first, the voting bar pays the rest.
-    changes["downvote_mana"] = max(downvote - cost, 0)
-    changes["voting_mana"] = max(voting - max(cost - downvote, 0), 0)
-    return cost, changes
+    return cost, max(voting - max(cost - downvote, 0), 0), max(downvote - cost, 0)
 
 
 def mana_cost(base: int, weight: int, reserve_rate: int) -> int:
@@ -160,12 +157,13 @@ def rshares_of(state: State, comment: Comment, cost: int) -> int:
 def add_vote(state: State, voter: Account, comment: Comment, weight: int, rshares: int) -> None:
     """Count a new vote. A vote without rshares lowers net_votes, like a downvote."""
     now, size = state.props.time, abs(rshares)
-    full = curator_weight = 0
-    changes = {"net_rshares": share(comment.net_rshares + rshares), "abs_rshares": share(comment.abs_rshares + size)}
+    curator_weight = 0
+    net_rshares, abs_rshares = share(comment.net_rshares + rshares), share(comment.abs_rshares + size)
+    before = after = comment.vote_rshares
+    total_weight, net_votes = comment.total_vote_weight, comment.net_votes - 1
     if rshares > 0:
-        before = comment.vote_rshares
-        changes["net_votes"] = comment.net_votes + 1
-        changes["vote_rshares"] = after = share(before + rshares)
+        net_votes = comment.net_votes + 1
+        after = share(before + rshares)
         if comment.last_payout == 0 and comment.allow_curation_rewards:
             fund = post_fund(state)
             if fund.percent_curation_rewards > 0:
@@ -175,10 +173,9 @@ def add_vote(state: State, voter: Account, comment: Comment, weight: int, rshare
                 # paid to curators.
                 window = state.props.reverse_auction_seconds
                 curator_weight = full * min(now - comment.created, window) // window
-                changes["total_vote_weight"] = (comment.total_vote_weight + full) % WORD64
-    else:
-        changes["net_votes"] = comment.net_votes - 1
-    count_in_discussion(state, comment, size, changes)
+                total_weight = (total_weight + full) % WORD64
+    state.comments.set_votes(comment, net_rshares, abs_rshares, after, total_weight, net_votes)
+    count_in_discussion(state, comment, size)
     state.comment_votes.insert(
         CommentVote(voter=voter.id, comment=comment.id, weight=curator_weight, rshares=rshares, vote_percent=weight, last_update=now)
     )
@@ -187,8 +184,8 @@ def add_vote(state: State, voter: Account, comment: Comment, weight: int, rshare
 def change_vote(state: State, comment: Comment, vote: CommentVote, weight: int, rshares: int) -> None:
     """Count a changed vote, which loses its curation reward."""
     size = abs(rshares)
-    changes = changed_vote(comment, vote, rshares)
-    count_in_discussion(state, comment, size, changes)
+    state.comments.modify(comment, **changed_vote(comment, vote, rshares))
+    count_in_discussion(state, comment, size)
     state.comment_votes.modify(
         vote, rshares=rshares, vote_percent=weight, last_update=state.props.time, weight=0, num_changes=vote.num_changes + 1
     )
@@ -209,15 +206,10 @@ def changed_vote(comment: Comment, vote: CommentVote, rshares: int) -> dict[str,
     }
 
 
-def count_in_discussion(state: State, comment: Comment, size: int, changes: dict[str, int]) -> None:
-    """Apply `changes` to a comment's row, and add the vote's absolute rshares (`size`) to the root of its discussion."""
-    comments = state.comments
-    if comment.root_comment == comment.id:
-        comments.modify(comment, children_abs_rshares=share(comment.children_abs_rshares + size), **changes)
-    else:
-        comments.modify(comment, **changes)
-        root = comments.find(comment.root_comment)
-        comments.modify(root, children_abs_rshares=share(root.children_abs_rshares + size))
+def count_in_discussion(state: State, comment: Comment, size: int) -> None:
+    """Add a vote's absolute rshares (`size`) to the root of its comment's discussion."""
+    root = state.comments.find(comment.root_comment)
+    state.comments.set_children_abs_rshares(root, share(root.children_abs_rshares + size))
 
 
 def post_fund(state: State) -> RewardFund:

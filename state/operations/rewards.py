@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from state.effects.arithmetic import share
-from state.effects.balances import adjust_balance, adjust_reward_balance, interest
-from state.effects.mana import manabar_changes
+from state.effects.balances import adjust_balance, adjust_reward_balance, with_interest
+from state.effects.mana import update_manabar
 from state.effects.votes import propagate
 from state.operations import checks
 from state.protocol.codec.kinds import AccountName, AssetKind, Codecs, Extensions, Many
@@ -53,20 +53,17 @@ class ClaimRewardBalance(Operation, frozen=True):
 
         worth = worth_of(account, vests)
         # Interest is paid even when no SBD is claimed.
-        changes = interest(state, account)
+        balance, seconds, now, paid = with_interest(state, account)
         if state.hardfork >= 20:
             # Before hardfork 20 mana was a percentage, which new VESTS didn't change.
-            changes |= manabar_changes(state, account, vests)
+            update_manabar(state, account, vests)
+        state.accounts.set_sbd_balance(account, share(balance + sbd), seconds, now, paid)
         state.accounts.modify(
             account,
-            **changes
-            | {
-                "balance": share(account.balance + coin),
-                "sbd_balance": share(changes.get("sbd_balance", account.sbd_balance) + sbd),
-                "reward_coin_balance": account.reward_coin_balance - coin,
-                "reward_sbd_balance": account.reward_sbd_balance - sbd,
-            }
-            | vesting_claim(account, vests, worth),
+            balance=share(account.balance + coin),
+            reward_coin_balance=account.reward_coin_balance - coin,
+            reward_sbd_balance=account.reward_sbd_balance - sbd,
+            **vesting_claim(account, vests, worth),
         )
         release_vesting(state, account, vests, worth)
 

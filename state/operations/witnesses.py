@@ -190,13 +190,13 @@ class AccountWitnessVote(Operation, frozen=True):
                 )
             state.witness_votes.insert(WitnessVote(witness=self.witness, account=self.account))
             move_weight(state, voter, witness, voter.witness_vote_weight)
-            state.accounts.modify(voter, witnesses_voted_for=(voter.witnesses_voted_for + 1) % WORD16)
+            state.accounts.set_witnesses_voted_for(voter, (voter.witnesses_voted_for + 1) % WORD16)
             return
         if self.approve:
             raise Refused("Vote currently exists, user must indicate a desire to reject witness.", condition="!o.approve")
         move_weight(state, voter, witness, -voter.witness_vote_weight)
         # Between hardforks 6 and 8 accounts with votes can have a count of 0, which the reference's 16 bits wrap to 65535.
-        state.accounts.modify(voter, witnesses_voted_for=(voter.witnesses_voted_for - 1) % WORD16)
+        state.accounts.set_witnesses_voted_for(voter, (voter.witnesses_voted_for - 1) % WORD16)
         state.witness_votes.remove(vote)
 
 

@@ -17,7 +17,7 @@ from state.protocol.errors import require
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.protocol.values.integers import INT64_MAX
 from state.protocol.virtual import FillOrder
-from state.store import AppendList, AppendLists, Ordered, Row, Table
+from state.store import AppendList, AppendLists, Ordered, Row, Setter, Table
 from state.store.serializers import ListsPart, SnapshotPart, tables
 from state.tables import State
 from state.tables.market import LimitOrder
@@ -83,6 +83,7 @@ class Buckets(Table[Bucket]):
     """
 
     by_open = Ordered("seconds", "open", unique=True)
+    set_trades = Setter("symbol", "coin", "non_coin")
 
 
 class BucketVolume(Row):
@@ -94,6 +95,8 @@ class BucketVolume(Row):
 
 class VolumeTotals(Table[BucketVolume]):
     """Table of one row, the volume totals."""
+
+    set_volume = Setter("coin", "non_coin")
 
 
 class MarketHistory:
@@ -177,9 +180,7 @@ class MarketHistory:
             return
         is_high = others.high * coin < amount * coins.high
         is_low = others.low * coin > amount * coins.low
-        self.buckets.modify(
-            bucket, symbol=other.symbol, coin=with_trade(coins, coin, is_high, is_low), non_coin=with_trade(others, amount, is_high, is_low)
-        )
+        self.buckets.set_trades(bucket, other.symbol, with_trade(coins, coin, is_high, is_low), with_trade(others, amount, is_high, is_low))
         self._keep(bucket.seconds, coin, amount)
 
     def _add_in_steps(self, bucket: Bucket, coin: int, other: Asset) -> None:
@@ -202,7 +203,7 @@ class MarketHistory:
     def _keep(self, seconds: int, coin: int, other: int) -> None:
         """Add volume to the totals if `seconds` is the shortest bucket size. Volume of dropped buckets is negative."""
         if seconds == SHORTEST:
-            self._sums.modify(self.kept, coin=self.kept.coin + coin, non_coin=self.kept.non_coin + other)
+            self._sums.set_volume(self.kept, self.kept.coin + coin, self.kept.non_coin + other)
 
     def _drop_buckets(self, seconds: int, before: int) -> None:
         oldest = next(self.buckets.by_open.starting(seconds), None)

@@ -15,7 +15,7 @@ from state.portable import Batch, Portable, declare
 from state.portable.exports import exported_rows
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.integers import INT64_MAX, INT64_MIN
-from state.store import Row, Table, Unique
+from state.store import Row, Setter, Table, Unique
 from state.store.serializers import TablePart
 from state.tables import State
 from state.tables.content import Comment, CommentVote
@@ -37,6 +37,7 @@ class Reputations(Table[Reputation]):
     """Reputations by account, at most one row per account that has posted."""
 
     by_account = Unique("account")
+    set_reputation = Setter("reputation")
 
 
 def install(state: State) -> Reputations:
@@ -80,7 +81,7 @@ def take_back(state: State, reputations: Reputations, operation: Vote) -> None:
         reputations.remove(author)
     elif INT64_MIN <= left <= INT64_MAX:
         # If the result exceeds 64 bits, the reputation stays unchanged, without an error.
-        reputations.modify(author, reputation=left)
+        reputations.set_reputation(author, left)
 
 
 def count(state: State, reputations: Reputations, operation: Vote) -> None:
@@ -102,7 +103,7 @@ def count(state: State, reputations: Reputations, operation: Vote) -> None:
     if author is None:
         reputations.insert(Reputation(account=operation.author, reputation=delta))
     else:
-        reputations.modify(author, reputation=share(current + delta))
+        reputations.set_reputation(author, share(current + delta))
 
 
 def vote_of(state: State, operation: Vote) -> CommentVote | None:

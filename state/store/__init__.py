@@ -5,11 +5,11 @@ a dict from keys to the same rows. An ordered index is a SortedList of tuples: t
 index has only the ids of its rows, and sorts them when it is read. A read copies nothing, and a row stays up to date for as long as a
 caller holds it.
 
-There are three ways to write: `insert`, `modify(row, field=value)` and `remove`. Each updates all indices and appends one undo
-record to the journal. There are no copies and no versions. An undo session (one for each block, transaction and operation)
-remembers a position in the journal. Committing it costs nothing; undoing it reverts the records after that position. Blocks are
-undone rarely and transactions are refused often, so the design minimises the cost of a write. With 100,000 rows, in thousandths
-of a key recovery (the cost of every signature):
+There are three ways to write: `insert`, `modify(row, field=value)` and `remove`, and declared setters for frequent
+modifications. Each updates all indices and appends one undo record to the journal. There are no copies and no versions. An undo
+session (one for each block, transaction and operation) remembers a position in the journal. Committing it costs nothing;
+undoing it reverts the records after that position. Blocks are undone rarely and transactions are refused often, so the design
+minimises the cost of a write. With 100,000 rows, in thousandths of a key recovery (the cost of every signature):
 
     find a row by its key                         5
     modify a field that no index reads           14
@@ -27,6 +27,7 @@ lazy_index  LazyIndex: an Ordered that sorts rows when they are read
 due      Due: finds the rows with the earliest time
 grouped  Grouped: finds all rows with a value
 entries  Entries: a SortedList with fast paths at both ends, for indices that are always sorted
+setters  Setter: sets certain fields of a row faster than modify
 keys     ComputedKey: computed sort keys; compiles declarations to functions of a row
 lists    Lists: append-only lists, one per key
 journal  Journal: one flat list of undo records for all tables; a session is a position in it
@@ -48,6 +49,7 @@ from state.store.lazy.order import LazyOrder
 from state.store.lists import AppendList, AppendLists
 from state.store.ordered import Ordered, OrderedIndex
 from state.store.rows import Row
+from state.store.setters import Setter
 from state.store.table import Table
 from state.store.unique import Unique, UniqueIndex
 
@@ -63,6 +65,7 @@ __all__ = [
     "Ordered",
     "OrderedIndex",
     "Row",
+    "Setter",
     "Table",
     "UndoSession",
     "Unique",

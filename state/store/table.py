@@ -14,6 +14,7 @@ from state.store.lazy.order import RELEASED_ROWS_MIN, UNREAD
 from state.store.lazy_index import LazyIndex
 from state.store.ordered import Ordered, OrderedIndex
 from state.store.rows import SHARED, SHARED_MAX, Copying, Row, copying_values, more_shared
+from state.store.setters import Setter, setter_maker
 from state.store.unique import Unique, UniqueIndex
 
 RESTORE_CLASH = "two rows have the same key"
@@ -37,20 +38,22 @@ class Table(BackgroundLoadable, Generic[RowT]):
             by_name = Unique("name")
             by_votes = Ordered("-votes", "name")
 
-    Only `insert`, `modify` and `remove` write. If one of these methods raises an exception, nothing has changed. Source of the rules:
-    state-objects.md §1.5. Iteration is by id. After an insertion or removal its next step raises RuntimeError; modifying rows is allowed.
-    The rules of the chain bound the size of a table.
+    Only `insert`, `modify`, `remove` and declared setters (`Setter`) write. If one of these methods raises an exception, nothing has
+    changed. Source of the rules: state-objects.md §1.5. Iteration is by id. After an insertion or removal its next step raises
+    RuntimeError; modifying rows is allowed. The rules of the chain bound the size of a table.
     """
 
     ROW: ClassVar[type[Row]] = Row
     _declared: ClassVar[Sequence[tuple[str, Declared]]] = ()
+    _setters: ClassVar[Sequence[tuple[str, Setter]]] = ()
 
     def __init_subclass__(cls) -> None:
         """Find the row type in the base class, check the declared indices against its fields, and copy the methods that write."""
         for base in getattr(cls, "__orig_bases__", ()):
             cls.ROW = next((row for row in get_args(base) if isinstance(row, type)), cls.ROW)
-        cls._declared = list(_declarations(cls))
-        for name, declared in cls._declared:
+        cls._declared = list(_declarations(cls, Declared))
+        cls._setters = list(_declarations(cls, Setter))
+        for name, declared in (*cls._declared, *cls._setters):
             unknown = set(declared.fields) - set(cls.ROW.__struct_fields__)
             if unknown:
                 raise TypeError(f"{cls.__name__}.{name} reads fields that {cls.ROW.__name__} doesn't have: {sorted(unknown)}")
@@ -81,6 +84,9 @@ class Table(BackgroundLoadable, Generic[RowT]):
         self._record = journal.record
         # Bound once, because a new bound method in each record would cost memory and time.
         self._undo_insert, self._undo_remove, self._undo_modify = self._uninsert, self._unremove, self._unmodify
+        self._set_fields: dict[Any, tuple[str, ...]] = {}  # the fields of each setter, by the function that undoes it
+        for name, setter in self._setters:
+            setattr(self, name, self._bind_setter(setter))
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -107,9 +113,14 @@ class Table(BackgroundLoadable, Generic[RowT]):
         return (row for row_id in range(begin, min(end, self.next_id)) if (row := rows.get(row_id)) is not None)
 
     @property
-    def undo_functions(self) -> tuple[Any, Any, Any]:
-        """The functions that undo an insertion, a removal and a modification: the same objects as in the records of the journal."""
-        return self._undo_insert, self._undo_remove, self._undo_modify
+    def undo_functions(self) -> tuple[Any, Any, tuple[Any, ...]]:
+        """The functions that undo an insertion, a removal and the kinds of modifications: the same objects as in the journal's records."""
+        return self._undo_insert, self._undo_remove, (self._undo_modify, *self._set_fields)
+
+    def replaced(self, undo: Any, old: Any) -> Changes:
+        """Return the replaced values, by field, of a record of a modification."""
+        fields = self._set_fields.get(undo)
+        return old if fields is None else dict(zip(fields, old, strict=True))
 
     @property
     def lazy_orders(self) -> Sequence[LazyIndex[RowT]]:
@@ -286,8 +297,10 @@ class Table(BackgroundLoadable, Generic[RowT]):
         """
         for position, (undo, row, old) in self.journal.since(mark):
             # Bound methods are compared by identity here: the table has one object of each, to which all its records refer.
-            if undo is self._undo_modify or undo is self._undo_insert:
-                yield position, row, old
+            if undo is self._undo_insert:
+                yield position, row, None
+            elif undo is self._undo_modify or undo in self._set_fields:
+                yield position, row, self.replaced(undo, old)
 
     def check(self) -> None:
         """Verify ids, order and every index against the rows; for tests."""
@@ -330,6 +343,22 @@ class Table(BackgroundLoadable, Generic[RowT]):
         for field in declared.fields:
             self._readers[field] = _merged(self._readers.get(field, NO_READERS), readers)
         return index
+
+    def _bind_setter(self, declared: Setter) -> Callable[..., None]:
+        """Create the method of a declared setter."""
+        fields = declared.fields
+        eager = self._updated_by.intersection(fields)
+        if eager:
+            raise TypeError(f"{type(self).__name__}: modify must set {sorted(eager)}, which eager indices read")
+        lazy = [self._readers.get(field, NO_READERS)[1] for field in fields]
+
+        def undo(row: RowT, old: tuple[Any, ...]) -> None:
+            self._unmodify(row, dict(zip(fields, old, strict=True)))
+
+        self._set_fields[undo] = fields
+        notes = [index.dirty.add for indices in lazy for index in indices]
+        owner: Any = type(self)  # mypy doesn't treat classes as hashable
+        return setter_maker(owner, fields, tuple(map(len, lazy)))(self._record, self._rows.get, undo, *notes)
 
     def _move_in(self, row: RowT) -> None:
         """Insert a row into all eager indices. If one of them refuses it (duplicate or incomparable key), insert it into none."""
@@ -473,11 +502,11 @@ def _copied(method: Any) -> FunctionType:
     return FunctionType(method.__code__.replace(), method.__globals__, method.__name__)
 
 
-def _declarations(table: type) -> Iterator[tuple[str, Declared]]:
-    """Yield the indices that a table class declares, in order."""
+def _declarations(table: type, kind: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the indices or setters that a table class declares, in order."""
     for base in reversed(table.__mro__):
         for name, declared in vars(base).items():
-            if isinstance(declared, Declared):
+            if isinstance(declared, kind):
                 yield name, declared
 
 

@@ -3,7 +3,7 @@
 from state.protocol.authority import Authority
 from state.protocol.constants import TIME_MAX
 from state.protocol.keys.keys import NULL_KEY
-from state.store import ComputedKey, Ordered, Row, Table, Unique
+from state.store import ComputedKey, Ordered, Row, Setter, Table, Unique
 
 
 def vote_weight(own: int, received: int, delegated: int) -> int:
@@ -107,6 +107,18 @@ class Accounts(Table[Account]):
     by_next_vesting_withdrawal = Ordered("next_vesting_withdrawal", "name", lazy=True)
     by_due_withdrawal = Ordered("next_vesting_withdrawal", "name", where=(is_withdrawing, "next_vesting_withdrawal"))
     by_vote_weight = Ordered(ComputedKey(vote_weight, *VESTS_FIELDS, descending=True), lazy=True)  # only the social index reads it
+    set_balance = Setter("balance")
+    set_sbd_balance = Setter("sbd_balance", "sbd_seconds", "sbd_seconds_last_update", "sbd_last_interest_payment")
+    set_vesting_shares = Setter("vesting_shares")
+    set_mana = Setter("voting_mana", "voting_mana_time", "downvote_mana", "downvote_mana_time")
+    set_last_vote = Setter("last_vote_time", "voting_mana", "voting_mana_time", "downvote_mana", "downvote_mana_time")
+    set_last_post = Setter("last_post", "last_post_edit", "last_root_post", "post_count", "post_bandwidth")
+    set_reward_coin = Setter("reward_coin_balance")
+    set_reward_sbd = Setter("reward_sbd_balance")
+    set_reward_vests = Setter("reward_vesting_balance", "reward_vesting_coin")
+    set_curation_rewards = Setter("curation_rewards")
+    set_posting_rewards = Setter("posting_rewards")
+    set_witnesses_voted_for = Setter("witnesses_voted_for")
 
 
 class AccountMetadata(Row):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
-from state.store import Ordered, Row, Table, Unique
+from state.store import Ordered, Row, Setter, Table, Unique
 
 
 class Comment(Row):
@@ -65,6 +65,10 @@ class Comments(Table[Comment]):
     by_parent = Ordered("parent_author", "parent_permlink", lazy=True)
     by_last_update = Ordered("parent_author", "-last_update", lazy=True)
     by_author_last_update = Ordered("author", "-last_update", lazy=True)
+    set_activity = Setter("children", "active")
+    set_votes = Setter("net_rshares", "abs_rshares", "vote_rshares", "total_vote_weight", "net_votes")
+    set_children_abs_rshares = Setter("children_abs_rshares")
+    set_payout_values = Setter("total_payout_value", "curator_payout_value", "beneficiary_payout_value")
 
 
 class CommentContent(Row):

@@ -8,7 +8,7 @@ from msgspec import Struct
 from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_WITNESSES
 from state.protocol.values.asset import NULL_PRICE, Price
 from state.protocol.values.integers import UINT64_MAX
-from state.store import Due, Row, Table, Unique
+from state.store import Due, Row, Setter, Table, Unique
 
 
 class GlobalProperties(Row):
@@ -62,6 +62,11 @@ class GlobalProperties(Row):
 
 class GlobalPropertiesTable(Table[GlobalProperties]):
     """The single row of global properties."""
+
+    set_supply = Setter("current_supply", "virtual_supply")
+    set_sbd_supply = Setter("current_sbd_supply", "virtual_supply")
+    set_vesting = Setter("total_vesting_fund_coin", "total_vesting_shares")
+    set_pending_vesting = Setter("pending_rewarded_vesting_coin", "pending_rewarded_vesting_shares")
 
 
 class ChainProperties(Struct, frozen=True):

@@ -3,7 +3,7 @@
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.values.asset import NULL_PRICE, Price
 from state.protocol.values.integers import UINT128_MAX
-from state.store import Grouped, Ordered, Row, Table
+from state.store import Grouped, Ordered, Row, Setter, Table
 from state.tables.globals import ChainProperties
 
 ELECTED, TIMESHARE, MINER, NO_SCHEDULE = range(4)
@@ -49,6 +49,7 @@ class Witnesses(Table[Witness]):
     by_schedule_time = Ordered("virtual_scheduled_time", lazy=True)
     by_pow = Ordered("pow_worker")
     by_work = Ordered("last_work")
+    set_votes = Setter("votes", "virtual_position", "virtual_last_update", "virtual_scheduled_time")
 
 
 class WitnessVote(Row):

@@ -206,7 +206,7 @@ def pay(state: State, comment: Comment, payout: int, curation_percent: int) -> t
     pay_author(state, comment, tokens, paid, given_away)
     emit(state, CommentReward(author=comment.author, permlink=comment.permlink, payout=Asset(to_sbd(state, claimed), SBD)))
     author = state.account(comment.author)
-    state.accounts.modify(author, posting_rewards=share(author.posting_rewards + tokens))
+    state.accounts.set_posting_rewards(author, share(author.posting_rewards + tokens))
     return claimed, share(comment.author_rewards + tokens)
 
 
@@ -234,7 +234,7 @@ def pay_curators(state: State, comment: Comment, reward: int) -> tuple[int, int]
         )
         announce(state, notice)
         add_vesting_reward(state, curator, part, vests)
-        state.accounts.modify(curator, curation_rewards=share(curator.curation_rewards + part))
+        state.accounts.set_curation_rewards(curator, share(curator.curation_rewards + part))
         complete(state, notice)
         paid += part
     return paid, reward - paid
@@ -289,10 +289,10 @@ def pay_author(state: State, comment: Comment, tokens: int, curation: int, given
     )
     announce(state, notice)
     add_vesting_reward(state, author, vesting, vests)
-    state.comments.modify(
+    state.comments.set_payout_values(
         comment,
-        total_payout_value=share(comment.total_payout_value + sbd + to_sbd(state, coin + vesting)),
-        curator_payout_value=share(comment.curator_payout_value + to_sbd(state, curation)),
-        beneficiary_payout_value=share(comment.beneficiary_payout_value + to_sbd(state, given_away)),
+        share(comment.total_payout_value + sbd + to_sbd(state, coin + vesting)),
+        share(comment.curator_payout_value + to_sbd(state, curation)),
+        share(comment.beneficiary_payout_value + to_sbd(state, given_away)),
     )
     complete(state, notice)

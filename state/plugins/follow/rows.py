@@ -5,7 +5,7 @@ from collections.abc import Callable
 from state.plugins.follow.feeds import Blogs, Feeds
 from state.plugins.follow.operations import FollowOperation
 from state.plugins.reputation import Reputations
-from state.store import AppendLists, Ordered, Row, Table, Unique
+from state.store import AppendLists, Ordered, Row, Setter, Table, Unique
 from state.tables import State
 
 # Bits of a relation with the reference's numbers, of which bit 0 means "undefined".
@@ -44,6 +44,7 @@ class FollowCounts(Table[FollowCount]):
     """Counts of all accounts with current or ended relations."""
 
     by_account = Unique("account")
+    set_counts = Setter("follower_count", "following_count")
 
 
 def add_to_counts(counts: FollowCounts, account: str, followers: int = 0, following: int = 0) -> None:
@@ -52,7 +53,7 @@ def add_to_counts(counts: FollowCounts, account: str, followers: int = 0, follow
     if row is None:
         counts.insert(FollowCount(account=account, follower_count=followers, following_count=following))
     elif followers or following:
-        counts.modify(row, follower_count=row.follower_count + followers, following_count=row.following_count + following)
+        counts.set_counts(row, row.follower_count + followers, row.following_count + following)
 
 
 class BlogAuthor(Row):

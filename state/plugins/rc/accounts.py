@@ -50,7 +50,7 @@ def regenerate(state: State, rc: Rc, name: str) -> None:
         # Unlike for voting mana, the elapsed time has no cap, since a bar below zero takes more than five days to fill.
         mana = regenerated(row.mana, row.mana_time, most, now, REGENERATION_SECONDS, capped=False)
         if mana != row.mana or now != row.mana_time:
-            rc.accounts.modify(row, mana=mana, mana_time=now)
+            rc.accounts.set_mana(row, mana, now)
 
 
 def update_after(state: State, rc: Rc, operation: Any) -> None:
@@ -88,7 +88,7 @@ def update_maximum(state: State, rc: Rc, name: str, gain: bool = True) -> None:
         most = maximum_rc(account, row.adjustment)
         if most != row.last_max:
             grown = max(wrapped(most - row.last_max), 0) if gain else 0
-            rc.accounts.modify(row, last_max=most, mana=wrapped(row.mana + grown))
+            rc.accounts.set_maximum(row, most, wrapped(row.mana + grown))
 
 
 def on_creation(state: State, rc: Rc, operation: AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount) -> None:

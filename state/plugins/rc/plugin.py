@@ -109,7 +109,7 @@ def take(state: State, rc: Rc, row: RcAccount, account: Account, price: int) -> 
         return
     mana = regenerated(row.mana, row.mana_time, most, now, REGENERATION_SECONDS, False)
     if mana >= price >= 0:
-        rc.accounts.modify(row, mana=mana - price, mana_time=now)
+        rc.accounts.set_mana(row, mana - price, now)
         return
     # A price that has wrapped below zero always succeeds, and adds credits.
     if price > 0 and state.is_pushing and state.hardfork >= 20:
@@ -117,7 +117,7 @@ def take(state: State, rc: Rc, row: RcAccount, account: Account, price: int) -> 
     if price <= 0 or now > NEGATIVE_SINCE:
         # In the reference the product has 64 bits, and wraps for a maximum above 5.5e16.
         mana = used(mana, price, truncated(wrapped(-MOST_NEGATIVE_PERCENT * most), COIN_100_PERCENT))
-    rc.accounts.modify(row, mana=mana, mana_time=now)
+    rc.accounts.set_mana(row, mana, now)
 
 
 def refuse(account: str, mana: int, price: int) -> NoReturn:

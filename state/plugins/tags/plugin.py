@@ -89,7 +89,7 @@ def on_reward(state: State, kept: Tags, operation: CommentReward) -> None:
     update(state, kept, comment)
     for tag in wanted_tags(state, comment):
         rest = rest_of(kept, stored(tag))
-        kept.rests.modify(rest, total_payout=rest.total_payout + operation.payout.amount)
+        kept.rests.set_total_payout(rest, rest.total_payout + operation.payout.amount)
         kept.dirty.name(rest.tag)
 
 
@@ -171,20 +171,10 @@ def mark_stale(kept: Tags, comment: CommentRow) -> None:
 
 
 def show(kept: Tags, row: rows.Tagged, comment: CommentRow) -> None:
-    """Copy the values of a comment that have changed to the comment's row in this plugin. Usually two of the five have changed."""
-    changes: dict[str, int] = {}
-    if row.net_rshares != comment.net_rshares:
-        changes["net_rshares"] = comment.net_rshares
-    if row.net_votes != comment.net_votes:
-        changes["net_votes"] = comment.net_votes
-    if row.children != comment.children:
-        changes["children"] = comment.children
-    if row.active != comment.active:
-        changes["active"] = comment.active
-    if row.cashout != comment.cashout_time:
-        changes["cashout"] = comment.cashout_time
-    if changes:
-        kept.tagged.modify(row, **changes)
+    """Copy the values of a comment to the comment's row in this plugin, if one of them has changed."""
+    shown = comment.net_rshares, comment.net_votes, comment.children, comment.active, comment.cashout_time
+    if (row.net_rshares, row.net_votes, row.children, row.active, row.cashout) != shown:
+        kept.tagged.set_shown(row, *shown)
         kept.dirty.row(comment.id)
 
 
@@ -248,7 +238,7 @@ def enter(kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, .
     """Number new entries for these tags, and count them for the author. Return the number of the first entry, and the tags."""
     counter = kept.counters.find(0)
     first = counter.following
-    kept.counters.modify(counter, following=first + len(wanted))
+    kept.counters.set_following(counter, first + len(wanted))
     # Share the string of the tag's row to save memory.
     tags = tuple([rest_of(kept, tag).tag for tag in wanted])
     for tag in tags:

@@ -11,7 +11,7 @@ from typing import Any
 from state.effects.mana import truncated
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.integers import WORD32
-from state.store import Row, Table, Unique
+from state.store import Row, Setter, Table, Unique
 
 SCORE_UNIT = 10_000_000  # rshares
 HOT_SECONDS, TRENDING_SECONDS = 10_000, 480_000
@@ -62,6 +62,7 @@ class TaggedComments(Table[Tagged]):
     """All comments with tags."""
 
     by_comment = Unique("comment")
+    set_shown = Setter("net_rshares", "net_votes", "children", "active", "cashout")
 
 
 class TagRest(Row):
@@ -79,6 +80,7 @@ class TagRests(Table[TagRest]):
     """Additional totals of all tags that are or were used."""
 
     by_tag = Unique("tag")
+    set_total_payout = Setter("total_payout")
 
 
 class TagCounter(Row):
@@ -89,6 +91,8 @@ class TagCounter(Row):
 
 class TagCounters(Table[TagCounter]):
     """Table of one row, the counter."""
+
+    set_following = Setter("following")
 
 
 class StaleRoot(Row):

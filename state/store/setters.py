@@ -1,0 +1,61 @@
+"""`Setter`, a method of a table that sets the same fields of a row each time: `modify` for writes that nearly every transaction makes."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, overload
+
+from state.store.unique import index_of
+
+
+class Setter:
+    """Declaration of a method that sets certain fields of a row.
+
+        class Accounts(Table[Account]):
+            set_balance = Setter("balance")
+
+        accounts.set_balance(account, 1000)
+
+    It is twice as fast as `modify`, because its code is generated for these fields. Lazy indices can read the fields, but eager ones can't.
+    The record in the journal contains a tuple of the replaced values.
+    """
+
+    def __init__(self, *fields: str) -> None:
+        self.fields = fields
+
+    @overload
+    def __get__(self, table: None, owner: type) -> "Setter": ...
+    @overload
+    def __get__(self, table: object, owner: type) -> Callable[..., None]: ...
+    def __get__(self, table: object, owner: type) -> object:
+        """Return the declaration when the attribute is read from the class (see `Unique.__get__`)."""
+        return self if table is None else index_of(table, self)
+
+
+@cache
+def setter_maker(owner: type, fields: tuple[str, ...], lazy: tuple[int, ...]) -> Callable[..., Callable[..., None]]:
+    """Return a function that makes the setter of a table. `lazy` contains the number of lazy indices that read each field.
+
+    The function takes the journal's `record`, the table's look-up of a row by its id, the function that undoes the setter, and for each of
+    the lazy indices the function that marks an id as changed. The code belongs to one class of tables, so that the interpreter can
+    specialize it for the class of its rows.
+    """
+    values = ", ".join([f"new_{field}" for field in fields])
+    olds = ", ".join([f"row.{field}" for field in fields])
+    notes = [f"note_{n}" for n in range(sum(lazy))]
+    source = [
+        f"def make(record, find, undo{''.join([f', {note}' for note in notes])}):",
+        f" def set_fields(row, {values}, /):",
+        "  assert find(row.id) is row, 'the row is not in this table'",
+        f"  record((undo, row, ({olds},)))",
+    ]
+    following = iter(notes)
+    for field, count in zip(fields, lazy, strict=True):
+        if count:
+            source.append(f"  if row.{field} != new_{field}:")
+            source += [f"   {next(following)}(row.id)" for _ in range(count)]
+    source += [f"  row.{field} = new_{field}" for field in fields]
+    source.append(" return set_fields")
+    names: dict[str, Any] = {}
+    exec("\n".join(source), names)
+    made: Callable[..., Callable[..., None]] = names["make"]
+    return made
