@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from state.protocol.errors import NotUnique
-from state.store import AppendLists, ComputedKey, Due, Grouped, Journal, Ordered, Row, Table, Unique
+from state.store import AppendLists, ComputedKey, Due, Grouped, Journal, Ordered, Row, Setter, Table, Unique
 from tests.helpers.stores import use_small_buckets
 
 TEXTS = st.sampled_from(["", "a", "ab", "b"])
@@ -23,6 +23,7 @@ class Thing(Row):
     rank: int = 0
     live: bool = True
     note: int = 0
+    seen: int = 0
 
 
 def total(weight: int, rank: int) -> int:
@@ -40,6 +41,8 @@ class Things(Table[Thing]):
     grouped = Grouped("group")
     lazily = Ordered("-weight", "group", lazy=True)
     live_lazily = Ordered("group", where=(bool, "live"), lazy=True)
+    by_seen = Ordered("-seen", lazy=True)
+    set_seen = Setter("seen", "note")
 
 
 # The orders of the indices as functions that return the key of a plain row, or None if the index excludes the row.
@@ -51,8 +54,9 @@ ORDERS: dict[str, Any] = {
     "live_by_weight": lambda t: (t["weight"], t["id"]) if t["live"] else None,
     "lazily": lambda t: (-t["weight"], t["group"], t["id"]),
     "live_lazily": lambda t: (t["group"], t["id"]) if t["live"] else None,
+    "by_seen": lambda t: (-t["seen"], t["id"]),
 }
-DESCENDING = {"by_rank": {0}, "by_group": {1}, "by_total_down": {0}, "lazily": {0}}
+DESCENDING = {"by_rank": {0}, "by_group": {1}, "by_total_down": {0}, "lazily": {0}, "by_seen": {0}}
 
 CHANGES = st.fixed_dictionaries(
     {}, optional={"name": TEXTS, "group": TEXTS, "weight": SMALL, "rank": SMALL, "live": st.booleans(), "note": SMALL}
@@ -134,6 +138,13 @@ class StoreMachine(RuleBasedStateMachine):
             return
         assert not clash
         self.model.rows[row.id] = plain
+
+    @precondition(lambda self: self.objects)
+    @rule(choice=st.integers(0, 99), seen=SMALL, note=SMALL)
+    def set_seen(self, choice: int, seen: int, note: int) -> None:
+        row = self.pick(choice)
+        self.things.set_seen(row, seen, note)
+        self.model.rows[row.id] |= {"seen": seen, "note": note}
 
     @precondition(lambda self: self.objects)
     @rule(choice=st.integers(0, 99))
@@ -224,7 +235,7 @@ class StoreMachine(RuleBasedStateMachine):
         numbers=st.lists(SMALL, min_size=3, max_size=3),
     )
     def read_prefix(self, index: str, texts: list[str], numbers: list[int]) -> None:
-        kinds = [type(part) for part in ORDERS[index]({"id": 0, "name": "", "group": "", "weight": 0, "rank": 0, "live": True})]
+        kinds = [type(part) for part in ORDERS[index]({"id": 0, "name": "", "group": "", "weight": 0, "rank": 0, "live": True, "seen": 0})]
         values: list[Any] = [texts[n] if kind is str else numbers[n] for n, kind in enumerate(kinds)]
         order, found = self.model.order(index), getattr(self.things, index)
         for size in range(len(kinds) + 1):
