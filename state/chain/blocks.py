@@ -102,7 +102,7 @@ def apply_beginning(state: State, block: SignedBlock, count: int, skip_flags: in
         )
     # Some operations depend on the witness that includes them: proofs of work, claims of free accounts.
     if state.props.current_witness != block.witness:
-        state.set_props(current_witness=block.witness)  # 7
+        state.global_properties.set_producer(state.props, block.witness)  # 7
     process_header_extensions(state, block, witness)  # 8
     if state.hardfork >= 5:  # 9
         # The version that this block reports is already stored, so this check includes it.

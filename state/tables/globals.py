@@ -63,6 +63,17 @@ class GlobalProperties(Row):
 class GlobalPropertiesTable(Table[GlobalProperties]):
     """The single row of global properties."""
 
+    set_head = Setter(
+        *("head_block_number", "head_block_id", "time", "current_aslot", "recent_slots_filled", "participation_count"),
+        *("average_block_size", "current_reserve_ratio", "max_virtual_bandwidth"),
+    )
+    set_producer = Setter("current_witness")
+    set_irreversible = Setter("last_irreversible_block_num")
+    set_inflation = Setter(
+        *("total_vesting_fund_coin", "total_reward_fund_coin", "current_supply", "current_sbd_supply", "virtual_supply"),
+        "sps_interval_ledger",
+    )
+    set_subsidies = Setter("available_account_subsidies")
     set_supply = Setter("current_supply", "virtual_supply")
     set_sbd_supply = Setter("current_sbd_supply", "virtual_supply")
     set_vesting = Setter("total_vesting_fund_coin", "total_vesting_shares")
@@ -160,6 +171,8 @@ class RewardFunds(Table[RewardFund]):
     """All reward funds. Only `post` is ever created."""
 
     by_name = Unique("name")
+    set_balance = Setter("reward_balance")
+    set_claims = Setter("recent_claims", "last_update", "reward_balance")
 
 
 class BlockSummary(Row):

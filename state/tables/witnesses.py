@@ -49,6 +49,8 @@ class Witnesses(Table[Witness]):
     by_schedule_time = Ordered("virtual_scheduled_time", lazy=True)
     by_pow = Ordered("pow_worker")
     by_work = Ordered("last_work")
+    set_last_block = Setter("last_aslot", "last_confirmed_block_num")
+    set_subsidies = Setter("available_witness_account_subsidies")
     set_votes = Setter("votes", "virtual_position", "virtual_last_update", "virtual_scheduled_time")
 
 

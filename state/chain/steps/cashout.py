@@ -61,14 +61,14 @@ def pay_from_fund(state: State, fund: RewardFund) -> None:
     for comment in due:
         if comment.net_rshares > 0:
             claims = (claims + curve_value(fund.author_reward_curve, comment.net_rshares, fund.content_constant)) % WORD128
-    changes = {"recent_claims": claims, "last_update": now}
+    balance = fund.reward_balance
     if due:
-        pool = RewardPool(fund.reward_balance, claims, fund.author_reward_curve, fund.content_constant, fund.percent_curation_rewards)
+        pool = RewardPool(balance, claims, fund.author_reward_curve, fund.content_constant, fund.percent_curation_rewards)
         awarded = 0
         for comment in due:
             awarded += cash_out(state, comment, pool)
-        changes["reward_balance"] = share(fund.reward_balance - awarded)
-    state.reward_funds.modify(fund, **changes)
+        balance = share(fund.reward_balance - awarded)
+    state.reward_funds.set_claims(fund, claims, now, balance)
 
 
 def decayed(state: State, fund: RewardFund) -> int:

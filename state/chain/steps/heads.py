@@ -32,14 +32,15 @@ def update_global_data(state: State, block: SignedBlock, skip_flags: int) -> Non
     count_missed(state, missed, block.witness)
     # As in the reference, this block's bit is shifted in before the zeros of the slots missed before it.
     filled = (((props.recent_slots_filled << 1 | 1) & ALL_SLOTS) << min(missed, SLOTS_REMEMBERED)) & ALL_SLOTS
-    state.set_props(
-        recent_slots_filled=filled,
-        participation_count=filled.bit_count(),
-        head_block_number=block.number,
-        head_block_id=block.id,
-        time=block.timestamp,
-        current_aslot=props.current_aslot + missed + 1,
-        **reserve_ratio(state, block),
+    state.global_properties.set_head(
+        props,
+        block.number,
+        block.id,
+        block.timestamp,
+        props.current_aslot + missed + 1,
+        filled,
+        filled.bit_count(),
+        *reserve_ratio(state, block),
     )
     if not skip_flags & Skip.UNDO_HISTORY_CHECK:
         require(
@@ -84,27 +85,28 @@ def shut_down(state: State, names: list[str], missed: int) -> None:
             emit(state, ShutdownWitness(owner=name))
 
 
-def reserve_ratio(state: State, block: SignedBlock) -> dict[str, int]:
-    """Return the new values of three global properties of release 0.20.2, which old clients still read. No rule uses them."""
+def reserve_ratio(state: State, block: SignedBlock) -> tuple[int, int, int]:
+    """Return the new values of three global properties of release 0.20.2, which old clients still read: the average size of a block, the
+    reserve ratio and the bandwidth. No rule uses them.
+    """
     props = state.props
     average = (99 * props.average_block_size + block.size) // 100
-    changes = {"average_block_size": average}
+    ratio, bandwidth = props.current_reserve_ratio, props.max_virtual_bandwidth
     if block.number % 20 == 0:
-        most, ratio = props.maximum_block_size, props.current_reserve_ratio
+        most = props.maximum_block_size
         quarter = most // 4
         distance = abs(average - quarter) * 10000 // quarter
         if average > quarter:
             ratio = max(RESERVE_RATIO_STEP, ratio - ratio * distance // (distance + 10000))
         else:
             ratio = min(RESERVE_RATIO_START, ratio + max(5000, ratio * distance // (distance + 10000)))
-        changes["current_reserve_ratio"] = ratio
-        changes["max_virtual_bandwidth"] = most * ratio * 1_000_000 * 604_800 // (3 * RESERVE_RATIO_STEP)
-    return changes
+        bandwidth = most * ratio * 1_000_000 * 604_800 // (3 * RESERVE_RATIO_STEP)
+    return average, ratio, bandwidth
 
 
 def update_signing_witness(state: State, block: SignedBlock) -> None:
     """Record the slot and block of the producer."""
-    state.witnesses.modify(state.witness(block.witness), last_aslot=state.props.current_aslot, last_confirmed_block_num=block.number)
+    state.witnesses.set_last_block(state.witness(block.witness), state.props.current_aslot, block.number)
 
 
 def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
@@ -127,7 +129,7 @@ def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
             before, confirmed[(constants.COIN_100_PERCENT - constants.COIN_IRREVERSIBLE_THRESHOLD) * n // constants.COIN_100_PERCENT]
         )
     if after != before:
-        state.set_props(last_irreversible_block_num=after)
+        state.global_properties.set_irreversible(props, after)
     if state.listeners.irreversible:
         # As in the reference, the old number is reported again with every block.
         for number in range(before, after + 1):

@@ -187,14 +187,15 @@ def share_out_inflation(state: State, producer: Witness) -> None:
     if treasury:
         treasury_sbd = convert(Asset(treasury, COIN), balances.median_price(state)).amount
         balances.adjust_balance(state, state.account(state.spec.treasury), treasury_sbd, SBD)
-    state.set_props(
-        total_vesting_fund_coin=share(props.total_vesting_fund_coin + vesting),
+    state.global_properties.set_inflation(
+        props,
+        share(props.total_vesting_fund_coin + vesting),
         # Before hardfork 17 content was paid from one fund in the global properties.
-        total_reward_fund_coin=share(props.total_reward_fund_coin + (0 if has_fund else content)),
-        current_supply=share(props.current_supply + content + vesting + reward),
-        current_sbd_supply=share(props.current_sbd_supply + treasury_sbd),
-        virtual_supply=share(props.virtual_supply + content + vesting + reward + treasury),
-        sps_interval_ledger=share(props.sps_interval_ledger + treasury_sbd),
+        share(props.total_reward_fund_coin + (0 if has_fund else content)),
+        share(props.current_supply + content + vesting + reward),
+        share(props.current_sbd_supply + treasury_sbd),
+        share(props.virtual_supply + content + vesting + reward + treasury),
+        share(props.sps_interval_ledger + treasury_sbd),
     )
     pay_producer(state, producer, reward)
 
@@ -215,7 +216,7 @@ def pay_reward_fund(state: State, content: int) -> int:
     """Credit the only reward fund with its part of the content rewards, and return that part."""
     fund = post_fund(state)
     part = content * fund.percent_content_rewards // constants.COIN_100_PERCENT
-    state.reward_funds.modify(fund, reward_balance=share(fund.reward_balance + part))
+    state.reward_funds.set_balance(fund, share(fund.reward_balance + part))
     return part
 
 
@@ -268,9 +269,9 @@ def process_subsidized_accounts(state: State, block: SignedBlock) -> None:
     # Pools are full while few accounts are claimed. An unchanged number is not written, because that would cost a journal record per block.
     pool = pool_after_block(schedule.account_subsidy_rd, props.available_account_subsidies)
     if pool != props.available_account_subsidies:
-        state.set_props(available_account_subsidies=pool)
+        state.global_properties.set_subsidies(props, pool)
     producer = state.witness(props.current_witness)
     if producer.schedule == ELECTED:
         pool = pool_after_block(schedule.account_subsidy_witness_rd, producer.available_witness_account_subsidies)
         if pool != producer.available_witness_account_subsidies:
-            state.witnesses.modify(producer, available_witness_account_subsidies=pool)
+            state.witnesses.set_subsidies(producer, pool)

@@ -189,7 +189,7 @@ def after_block(state: State, rc: Rc, block: SignedBlock) -> None:
     ]
     # Consensus counts new accounts itself. Their pool is a copy of the number that consensus still allows.
     left[NEW_ACCOUNTS] = state.props.available_account_subsidies
-    rc.pools.modify(row, pools=tuple(left))
+    rc.pools.set_pools(row, tuple(left))
 
 
 def start(state: State, rc: Rc) -> None:

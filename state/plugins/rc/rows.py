@@ -34,6 +34,8 @@ class RcPool(Row):
 class RcPools(Table[RcPool]):
     """Table of one row, the pools."""
 
+    set_pools = Setter("pools")
+
 
 class RcAccount(Row):
     """An account's credits as a manabar.
