@@ -1,5 +1,6 @@
 """`Ordered`, an index that is read in the order of its key parts. Unless it is lazy (`LazyIndex`), it is always sorted."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, Generic, NoReturn, TypeVar, overload
 
@@ -109,6 +110,10 @@ class OrderedIndex(Generic[RowT]):
     def position(self, *prefix: Any) -> int:
         """Return the number of rows below the prefix."""
         return int(self._order.bisect_left(self._bound(prefix)))
+
+    def class_of(self, limits: tuple[int, ...], *prefix: Any) -> int:
+        """Return how many of the ascending `limits` are at most the number of rows below the prefix."""
+        return bisect_right(limits, self.position(*prefix))
 
     def insert(self, row: RowT) -> None:
         """Insert a row, unless `where` excludes it. Only the table calls this."""

@@ -3,6 +3,7 @@ through the RPC service, and every result must have the declared shape.
 """
 
 import json
+from bisect import bisect_right
 from calendar import timegm
 from time import strptime
 from typing import Any
@@ -20,7 +21,7 @@ from state.operations.transfers import Transfer
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.registry import enable
 from state.plugins.reputation import Reputation
-from state.plugins.social.chain_reader import ChainReader, Worth
+from state.plugins.social.chain_reader import RANKS, ChainReader, Worth
 from state.plugins.social.communities.actions import on_custom_json
 from state.plugins.social.index import Social
 from state.plugins.social.plugin import COMMUNITIES, register
@@ -56,6 +57,11 @@ def thousandths(text: str) -> int:
     return int(text.split()[0].replace(".", ""))
 
 
+def class_of_rank(rank: int | None) -> int:
+    """Return the class of a rank. None, for an account without a rank, belongs to the last class."""
+    return len(RANKS) if rank is None else bisect_right(RANKS, rank)
+
+
 class GivenChain(ChainReader):
     """A chain reader that returns the ranks, reputations and pending payouts that the test provides."""
 
@@ -66,6 +72,10 @@ class GivenChain(ChainReader):
     def rank(self, state: State, account: Account) -> int | None:
         """Return the rank that the test provided."""
         return self.ranks.get(account.name)
+
+    def rank_class(self, state: State, account: Account) -> int:
+        """Return the class of the rank that the test provided."""
+        return class_of_rank(self.rank(state, account))
 
     def earning(self, state: State, comment: CommentRow) -> int:
         """Return the payout that the test provided."""

@@ -20,6 +20,8 @@ from state.tables.accounts import Account
 from state.tables.content import Comment
 
 FUND_HARDFORK = 17
+RANKS = (200, 1000, 6500, 25_000, 100_000)
+BELOW_RANKS = tuple(rank - 1 for rank in RANKS)
 
 Worth = Callable[[int], int]
 """A monotonic function from the rshares that a post earns to its pending payout in SBD."""
@@ -57,6 +59,10 @@ class ChainReader:
     def rank(self, state: State, account: Account) -> int | None:
         """Return the rank of an account by vote weight, from 1. None means that the indexer hasn't ranked the account."""
         return state.accounts.by_vote_weight.position(account.vote_weight, account.id) + 1
+
+    def rank_class(self, state: State, account: Account) -> int:
+        """Return the number of RANKS that are at most the rank of an account."""
+        return state.accounts.by_vote_weight.class_of(BELOW_RANKS, account.vote_weight, account.id)
 
     def earning(self, state: State, comment: Comment) -> int:
         """Return the rshares from which the payout of a post is computed, at least 0."""

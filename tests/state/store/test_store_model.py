@@ -262,6 +262,11 @@ class StoreMachine(RuleBasedStateMachine):
             assert self.things.by_rank.get(plain["rank"], plain["group"], plain["name"]) is row
         assert {key: (self.lists.get(key).first, list(self.lists.get(key))) for key in self.lists} == self.model.lists
 
+    @rule(weight=SMALL, limits=st.sets(st.integers(0, 12), min_size=1).map(sorted).map(tuple))
+    def read_class(self, weight: int, limits: tuple[int, ...]) -> None:
+        below = sum(row.weight > weight for row in self.objects.values())
+        assert self.things.lazily.class_of(limits, weight) == sum(limit <= below for limit in limits)
+
     @rule()
     def walk_all(self) -> None:
         assert [row.id for row in self.things] == sorted(self.model.rows)

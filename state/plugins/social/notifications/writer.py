@@ -36,9 +36,8 @@ class Type(IntEnum):
 
 
 COMMUNITY_SCORE, STRANGER_SCORE = 35, 15
-# (rank bound, score): an account whose rank is below the bound has this score.
-RANK_SCORES = ((200, 70), (1000, 60), (6500, 50), (25_000, 40), (100_000, 30))
 LAST_SCORE = 20
+RANK_SCORES = (70, 60, 50, 40, 30, LAST_SCORE)  # of accounts below the first of RANKS (chain_reader.py), below the second, and so on
 VOTE_RSHARES_MIN = 10**10
 CONTRIBUTION_MIN = 20  # thousandths of an SBD
 SCORE_MAX, SCORE_OF_DIGIT = 100, 25
@@ -73,19 +72,10 @@ def remember(kept: Social, kind: Type, post: SocialPost, account: str) -> None:
     kept.sent_once.insert(SentOnce(type=int(kind), post=post.id, account=account))
 
 
-def rank_score(rank: int | None) -> int:
-    """Return the score of the notifications that an account of this rank causes."""
-    if rank is not None:
-        for bound, score in RANK_SCORES:
-            if rank < bound:
-                return score
-    return LAST_SCORE
-
-
 def account_score(state: State, kept: Social, name: str) -> int:
     """Return the score of notifications that an account causes."""
     account = state.accounts.by_name.get(name)
-    return LAST_SCORE if account is None else rank_score(kept.facts.rank(state, account))
+    return LAST_SCORE if account is None else RANK_SCORES[kept.facts.rank_class(state, account)]
 
 
 def mentions_most(score: int) -> int:

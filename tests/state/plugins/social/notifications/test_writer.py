@@ -1,13 +1,13 @@
 """Scores of notifications, and which votes and mentions cause notifications, compared with tests/vectors/social.json."""
 
-from state.plugins.social.notifications.writer import Type, contribution, mention_score, mentioned, mentions_most, rank_score, vote_score
+from state.plugins.social.notifications.writer import RANK_SCORES, Type, contribution, mention_score, mentioned, mentions_most, vote_score
 from tests.helpers.social_fixtures import cases, world_of
-from tests.helpers.social_scenario import thousandths
+from tests.helpers.social_scenario import class_of_rank, thousandths
 
 
 def test_scores_of_ranks() -> None:
     for case in cases("rank_score"):
-        assert rank_score(case["rank"]) == case["score"]
+        assert RANK_SCORES[class_of_rank(case["rank"])] == case["score"]
 
 
 def test_votes_that_are_notified() -> None:
@@ -29,7 +29,7 @@ def test_mentions() -> None:
     for case in cases("mention_parse"):
         assert mentioned(case["body"]) == case["accounts"], case
     for case in cases("mention_notifications"):
-        score, count = rank_score(case["author_rank"]), case["mentioned"]
+        score, count = RANK_SCORES[class_of_rank(case["author_rank"])], case["mentioned"]
         assert (count if count <= mentions_most(score) else 0) == case["notifications"]
         if case["score"] is not None:
             assert mention_score(score, count) == case["score"]
