@@ -6,8 +6,9 @@ Each line of the output is measured in a separate forked copy of the same chain,
 work, one client requests a small reply every 5 ms in the node's event loop, without sockets. Times are CPU time, because wall-clock time is
 unreliable on a busy machine.
 
-`total` is the time of the complete work. `longest` is the longest loop iteration, which is the longest time that another client waits.
-`again` is the time of a second call. Targets: no iteration above 100 ms, and no first call above 50 ms.
+`total` is the CPU time of the complete work in this process. `longest` is the longest loop iteration. `waited` is the longest time in which
+the other client had no reply, in wall-clock time. `again` is the time of a second call. Targets: no iteration above 100 ms (250 ms on a
+chain of more than 500,000 posts), and no first call above 50 ms.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import trio
@@ -37,25 +39,33 @@ from node.processor.processor import Processor
 from node.runtime.clock import ChainClock
 from node.runtime.forked_child import ForkedChild
 from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune_collector
-from node.snapshots.folder import save
+from node.snapshots.folder import load, paths, save
+from node.specs.builder import load_spec
 from node.storage.disk import SystemDisk
 from rpc.caller import LOCAL
 from rpc.jsonrpc.dispatch import Service
+from rpc.jsonrpc.read_only import answer_read
 from rpc.log import ROOT
 from rpc.push.hub import Hub
 from rpc.push.session import Session, Topic
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED
 from state.chain.slots import scheduled_witness, slot_time
+from state.chain.steps import heads
+from state.effects.balances import adjust_supply
 from state.operations.content import Vote
 from state.operations.transfers import Transfer
-from state.plugins.registry import PLUGINS
+from state.plugins.registry import PLUGINS, enable
+from state.protocol import constants
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.protocol.values.asset import COIN, Asset
+from state.tables.content import CommentVote
 
 POSTS = 100_000
 ASKED_EVERY_SECONDS = 0.005
 SMALL = b'{"jsonrpc":"2.0","id":1,"method":"database_api.get_version","params":{}}'
-LONGEST_MILLISECONDS_MAX = 100
+LONGEST_MILLISECONDS_MAX, LARGE_LONGEST_MILLISECONDS_MAX, LARGE = 100, 250, 500_000
 USER = user(0)
 WEEK = 7 * 86_400  # seconds, after which posts are paid out
 NAMES = list(map(user, range(1000)))
@@ -79,10 +89,13 @@ class Node(Struct, eq=False):
 
 
 class Figure(Struct):
-    """CPU milliseconds of a task: in total, and in its longest loop iteration. `size` is the size of its reply in bytes."""
+    """CPU milliseconds of a task: in total, and in its longest loop iteration. `waited` are the wall-clock milliseconds that another client
+    waited longest for a reply. `size` is the size of its reply in bytes.
+    """
 
     total: float
     longest: float
+    waited: float = 0.0
     size: int = 0
 
 
@@ -229,7 +242,9 @@ def filled(posts: int) -> Node:
     make_irreversible(chain)
     clock = ChainClock(start_ms=chain.state.head_time * 1000)
     processor, devchain = Processor(chain, clock=clock), DevChain(chain, clock, [chain.secret])
-    return Node(chain, processor, devchain, new_service(chain, processor, devchain, tuple(PLUGINS)))
+    service = new_service(chain, processor, devchain, tuple(PLUGINS), gate=processor.gate)
+    processor.can_fork, processor.long_jobs.answer_read = True, partial(answer_read, service)
+    return Node(chain, processor, devchain, service)
 
 
 # ------------------------------------------------------------------ measuring
@@ -241,11 +256,11 @@ async def measured(node: Node, work: Work) -> Figure:
     figure = Figure(0.0, 0.0)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(node.processor.run)
-        nursery.start_soon(ask_on, node)
+        nursery.start_soon(ask_on, node, figure)
         await trio.sleep(2 * ASKED_EVERY_SECONDS)
         nursery.start_soon(loop.run)
         await trio.lowlevel.checkpoint()
-        begun = time.thread_time()
+        begun, figure.waited = time.thread_time(), 0.0
         reply = await work(node)
         figure.size = len(reply) if isinstance(reply, bytes) else 0
         del reply
@@ -256,10 +271,14 @@ async def measured(node: Node, work: Work) -> Figure:
     return figure
 
 
-async def ask_on(node: Node) -> None:
-    """Request a small reply every ASKED_EVERY_SECONDS until cancelled."""
+async def ask_on(node: Node, figure: Figure) -> None:
+    """Request a small reply every ASKED_EVERY_SECONDS until cancelled. Record the longest wait."""
     while True:
-        await node.ask(SMALL)
+        begun = time.perf_counter()
+        try:
+            await node.ask(SMALL)
+        finally:
+            figure.waited = max(figure.waited, (time.perf_counter() - begun) * 1000)
         await trio.sleep(ASKED_EVERY_SECONDS)
 
 
@@ -294,7 +313,7 @@ def calls(node: Node, words: str) -> bool:
         what = f"{method} {json.dumps(params)}"[:100]
         if words in what:
             work = ask_for(request(method, params))
-            fine &= show(what, in_a_copy(node, work, work))
+            fine &= show(node, what, in_a_copy(node, work, work))
     return fine
 
 
@@ -303,7 +322,7 @@ def large_bodies(node: Node, words: str) -> bool:
     fine = True
     for what, body in (*bodies(), ("a block of 2 MB", block(node))):
         if words in f"body: {what}":
-            fine &= show(f"body: {what}, {len(body):,} bytes", in_a_copy(node, ask_for(body)))
+            fine &= show(node, f"body: {what}, {len(body):,} bytes", in_a_copy(node, ask_for(body)))
     return fine
 
 
@@ -314,7 +333,7 @@ def events(node: Node, words: str) -> bool:
         if words in f"event: {', '.join(works)}":
             for what, figure in zip(works, in_a_copy(node, *works.values()), strict=True):
                 if not what.startswith(PREPARED):
-                    fine &= show(f"event: {what}", [figure])
+                    fine &= show(node, f"event: {what}", [figure])
     return fine
 
 
@@ -345,12 +364,23 @@ def event_works() -> list[dict[str, Work]]:
             "a warm-up, after that": ahead,
         },
         {"saving a snapshot": partial(save_snapshot, folder=folder)},
+        {"starting from it": partial(start, folder=folder)},
         {
             f"{PREPARED} 1,000 posts": in_turn(partial(postpone_payouts, count=1000)),
             "1,000 posts are paid out": in_turn(partial(pay_out, seconds=60)),
         },
         {"all posts are paid out": in_turn(pay_out)},
-        {f"{PREPARED} two branches": in_turn(fork), "a switch from 20 blocks to 21, of 20 transfers each": in_turn(switch)},
+        {f"{PREPARED} rewards": in_turn(reward_all), "all posts are paid out, with rewards": in_turn(pay_out)},
+        {
+            f"{PREPARED} two branches": in_turn(partial(fork, blocks=20)),
+            "a switch from 20 blocks to 21, of 20 transfers each": in_turn(switch),
+        },
+        {
+            f"{PREPARED} two long branches": in_turn(partial(fork, blocks=1000)),
+            "a switch from 1,000 blocks to 1,001, of 20 transfers each": in_turn(switch),
+            f"{PREPARED} irreversible": in_turn(lambda copy: keep_reversible(1)),
+            "a block that makes 1,000 blocks irreversible": in_turn(lambda copy: copy.chain.produce()),
+        },
         {"400 subscribers get a block": partial(notify_subscribers, count=400)},
         {"a scrape of /metrics": scrape, "a scrape of /metrics, again": scrape},
         {"2,000 refusals in a batch, with explanations": lambda copy: copy.ask(refused_batch(copy))},
@@ -359,7 +389,7 @@ def event_works() -> list[dict[str, Work]]:
 
 
 PREPARED = "(prepared:"
-BRANCH, TRANSFERS = 20, 20
+TRANSFERS = 20
 
 
 def in_turn(do: Callable[[Node], Any]) -> Work:
@@ -390,9 +420,58 @@ def postpone_payouts(node: Node, count: int) -> None:
     node.devchain.make_block()
 
 
+def reward_all(node: Node) -> None:
+    """Give all posts rshares and a voter, and the reward fund enough to pay all of them."""
+    state = node.chain.state
+    for row in state.comments:
+        state.comments.modify(row, net_rshares=10**12, vote_rshares=10**12, abs_rshares=10**12, total_vote_weight=10**6)
+        voter = state.account(user((row.id + 1) % len(state.comments)))
+        if state.comment_votes.by_comment_voter.get(row.id, voter.id) is None:
+            state.comment_votes.insert(CommentVote(voter=voter.id, comment=row.id, weight=10**6, rshares=10**12, vote_percent=10_000))
+    fund, amount = next(iter(state.reward_funds)), len(state.comments) * 100_000
+    state.reward_funds.modify(fund, reward_balance=amount, recent_claims=0)
+    adjust_supply(state, amount, COIN)
+
+
 async def save_snapshot(node: Node, folder: Path) -> None:
-    """Save a snapshot in the same way as a node."""
-    await ForkedChild(lambda: save(node.chain, folder, SystemDisk())).wait()
+    """Save a snapshot in the same way as a node, and print how much memory the child needs."""
+
+    def saved() -> bytes:
+        begun = time.process_time()
+        save(node.chain, folder, SystemDisk())
+        return json.dumps([own_memory(), time.process_time() - begun]).encode()
+
+    child = ForkedChild(saved)
+    more, seconds = json.loads(await child.wait())
+    all_of_it = own_memory("Rss")
+    print(f"a fork: {child.pause * 1000:.0f} ms; the child has {more / all_of_it:.0%} of {all_of_it:,} bytes, and works {seconds:.1f} s")
+
+
+def own_memory(kind: str = "Private_Dirty") -> int:
+    """Return the bytes of this process's memory that it doesn't share with another process."""
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(kind))
+
+
+async def start(node: Node, folder: Path) -> None:
+    """Start from the saved snapshot in another process, and print how long it takes."""
+    path = str(paths(folder, SystemDisk())[0])
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(await trio.to_thread.run_sync(pool.apply, start_from, (path,)))
+
+
+def start_from(path: str) -> str:
+    """Load a snapshot and answer a read. Return the times as a sentence."""
+    tune_collector()
+    begun = time.process_time()
+    chain = Chain(new_state(load_spec("testnet"), lambda state: enable(state, PLUGINS)))
+    loaded = load(chain, Path(path), SystemDisk())
+    seconds = time.process_time() - begun
+    first = step = time.process_time()
+    longest = 0.0
+    for _ in loaded.steps():
+        longest, step = max(longest, time.process_time() - step), time.process_time()
+    return f"loaded in {seconds:.2f} s; the rest in {time.process_time() - first:.2f} s, the longest step {longest * 1000:.0f} ms"
 
 
 def transfers(node: Node, size: int = 1) -> SignedTransaction:
@@ -400,8 +479,13 @@ def transfers(node: Node, size: int = 1) -> SignedTransaction:
     return node.chain.transaction(*[Transfer(user(i), user(i + 1), Asset(1, COIN), str(i)) for i in range(size)])
 
 
-def fork(node: Node) -> None:
-    """Create two branches from the same block, and push all their blocks except the last block of the longer branch."""
+def keep_reversible(blocks: int) -> None:
+    """Let only blocks become irreversible that are older than the newest `blocks`."""
+    heads.constants = SimpleNamespace(**vars(constants) | {"COIN_MAX_WITNESSES": blocks})  # type: ignore[assignment]
+
+
+def fork(node: Node, blocks: int) -> None:
+    """Create two branches of `blocks` and `blocks` + 1 blocks from the same block, and push all their blocks except the last one."""
     chain, state = node.chain, node.chain.state
 
     def grow(blocks: int, slot: int) -> list[SignedBlock]:
@@ -413,12 +497,13 @@ def fork(node: Node) -> None:
             slot = 1
         return made
 
-    for _ in range(BRANCH + 3):
-        node.chain.produce()
-    longer = grow(BRANCH + 1, 2)
-    chain.pop_blocks(BRANCH + 1)
+    for _ in range(3):
+        chain.produce()
+    keep_reversible(blocks + 2)
+    longer = grow(blocks + 1, 2)
+    chain.pop_blocks(blocks + 1)
     chain.clear_pending()
-    grow(BRANCH, 1)
+    grow(blocks, 1)
     for block in longer[:-1]:
         chain.push_block(block, TRUSTED)
     node.coming = longer[-1]
@@ -477,12 +562,14 @@ def large_refusal(node: Node) -> bytes:
     return request("dev_api.explain_transaction", {"trx": given})
 
 
-def show(what: str, figures: list[Figure]) -> bool:
+def show(node: Node, what: str, figures: list[Figure]) -> bool:
     """Print the figures of a task. Return whether no loop iteration was too long."""
     first = figures[0]
     again = f" again {figures[1].total:7.1f}" if figures[1:] else ""
-    print(f"{what:100} total {first.total:7.1f} longest {first.longest:6.1f}{again} ms {first.size:10,} bytes", flush=True)
-    return max(figure.longest for figure in figures) <= LONGEST_MILLISECONDS_MAX
+    times = f"total {first.total:7.1f} longest {first.longest:6.1f} waited {first.waited:7.1f}"
+    print(f"{what:100} {times}{again} ms {first.size:10,} bytes", flush=True)
+    most = LARGE_LONGEST_MILLISECONDS_MAX if len(node.chain.state.comments) > LARGE else LONGEST_MILLISECONDS_MAX
+    return max(figure.longest for figure in figures) <= most
 
 
 def main() -> int:

@@ -58,3 +58,10 @@ class Processor(Protocol):
 
         Other reads run between its steps. The chain doesn't change meanwhile.
         """
+
+    async def in_copy(self, work: Callable[[], Result]) -> Result:
+        """Run a function on the chain as it is after the jobs that wait, and return its result, which consists of JSON values. Raises
+        Refused.
+
+        The function must not change anything that it doesn't restore. The chain can change meanwhile.
+        """

@@ -363,7 +363,7 @@ def new_readers(context: NodeContext, processor: Processor) -> "ReaderPool":
     settings = context.settings
     # These can't be sent to a reader, or it doesn't use them.
     passed = replace(settings, announcer=Announcer(), disk=SystemDisk())
-    return Owned(settings.readers, Publisher(context.chain, context.devchain), processor, passed)
+    return Owned(settings.readers, Publisher(context.chain, context.devchain, processor.fork), processor, passed)
 
 
 def service_processor(context: NodeContext, parts: Parts) -> ServiceProcessor:
@@ -409,7 +409,7 @@ async def open_service(
     )
     # Tests with a simulated disk start no other processes.
     if isinstance(settings.disk, SystemDisk):
-        parts.processor.long_jobs.answer_read = partial(answer_read, service)
+        parts.processor.can_fork, parts.processor.long_jobs.answer_read = True, partial(answer_read, service)
     pages: dict[str, Callable[[], PageReply]] = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
     acceptor: OpenAcceptor = partial(Listener, hosts=http.hosts)
     if parts.readers is not None:

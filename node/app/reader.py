@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Generator
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -24,9 +25,23 @@ from node.ipc.calls import Call, Reply
 from node.ipc.channel import Channel
 from node.monitoring.counters import Counters
 from node.monitoring.warm_up import warm_periodically
-from node.processor.long_jobs import LongJobs
-from node.replicas.readers.messages import Cancel, Changes, FromOwner, Loaded, OutOfSync, PageRequest, Ready, Report, Start, Stop, Sync
+from node.processor.long_jobs import FORK_AFTER_SECONDS, LongJobs
+from node.replicas.readers.messages import (
+    LOADING_SECONDS_MAX,
+    Cancel,
+    Changes,
+    FromOwner,
+    Loaded,
+    OutOfSync,
+    PageRequest,
+    Ready,
+    Report,
+    Start,
+    Stop,
+    Sync,
+)
 from node.replicas.readers.reader_chain import ReaderChain
+from node.runtime.errors import NodeError
 from node.runtime.logs import configure_logs
 from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune_collector
 from rpc.caller import Caller
@@ -42,6 +57,7 @@ from rpc.log import Log
 from rpc.push.hub import Hub
 
 REPORT_SECONDS = 1
+FILE_POLL_SECONDS = 0.002
 TAKEN_AT_ONCE_MAX = 64
 PEER_SIZE_MAX = 1 << 10
 PAGES = ("/health", "/metrics")
@@ -103,10 +119,37 @@ class ReaderNode:
     async def take(self, message: Any) -> None:
         """Process a message in steps, with other tasks in between, since many messages can arrive together and blocks can be large."""
         work = partial(self._process, message)
-        if not isinstance(message, Changes):
+        if not isinstance(message, (Changes, Sync)):
             await self._scheduler.run(work)
-        elif not await self._scheduler.run(partial(self._long_jobs.start, work, is_abortable=True)):
+            return
+        if isinstance(message, Sync):
+            await self._written(Path(message.path))
+        if not await self._scheduler.run(partial(self._long_jobs.start, work, is_abortable=isinstance(message, Changes))):
             await self._long_jobs.finish()
+        if isinstance(message, Sync):
+            if self._is_serving:
+                self._channel.send(Loaded(message.number))
+            else:
+                self._is_serving = True
+                self._nursery.start_soon(self._serve)
+
+    async def _written(self, path: Path) -> None:
+        """Wait until the owner has written a dump. If it can't write it, it kills this process. Raises NodeError after LOADING_SECONDS_MAX.
+
+        If this takes longer than a short moment, reads are answered from the chain before the dump.
+        """
+        gate = self._context.gate
+        gate.close()
+        try:
+            for number in range(round(LOADING_SECONDS_MAX / FILE_POLL_SECONDS)):
+                if path.exists():
+                    return
+                if number * FILE_POLL_SECONDS > FORK_AFTER_SECONDS:
+                    gate.open()
+                await trio.sleep(FILE_POLL_SECONDS)
+        finally:
+            gate.open()
+        raise NodeError(f"{path}: the owner has not written it")
 
     def _process(self, message: Any) -> None:
         if isinstance(message, Reply):
@@ -122,11 +165,6 @@ class ReaderNode:
                 self._push.notify_refusal(refusal)
         elif isinstance(message, Sync):
             self._reader_chain.load(message)
-            if not self._is_serving:
-                self._is_serving = True
-                self._nursery.start_soon(self._serve)
-            else:
-                self._channel.send(Loaded(message.number))
         elif isinstance(message, Stop):
             self._context.stop.set()
 

@@ -34,6 +34,7 @@ from state.protocol.values.text import time_text
 from state.store.rows import run_steps
 
 SYSTEM = SystemDisk()
+ROWS_PER_UNIT = 10  # that are restored in a unit of work
 TIME_JUMPS = ("missed", "produced")
 # With any number of witnesses a block is irreversible 21 blocks later. Block 21 begins the first round with all of them.
 FIRST_BLOCKS = 25
@@ -306,6 +307,7 @@ class DevChain:
         self.make_first_blocks()
 
     def _restore(self, savepoint: Savepoint, edits_size: int) -> None:
+        self._announce_restore()
         # No block may be in the block log without the edits it depends on, even if the process is killed. So the edits of blocks that
         # return are written before the blocks, and the edits of removed blocks are cut off after them.
         for listener in self.before_restore:
@@ -315,6 +317,11 @@ class DevChain:
         self.chain.restore(savepoint)
         if self.edit_log is not None:
             self.edit_log.cut(edits_size)
+
+    def _announce_restore(self) -> None:
+        """Announce work in proportion to the size of the state."""
+        state = self.chain.state
+        state.work.announce(sum(len(table) for _, table in state.tables()) // ROWS_PER_UNIT)
 
     # -------------------------------------------------------------- dumps
 
@@ -327,6 +334,7 @@ class DevChain:
         """Replace the chain and its settings with those of a dump. Raises Refused, in which case nothing has changed."""
         text = "the node keeps its chain in a folder (--data); stop it, and load the dump into an empty one: coind snapshot load"
         require(self.edit_log is None, text, condition="chain.is_in_memory()")
+        self._announce_restore()
         for listener in self.before_restore:
             listener()
         with refusing("the dump can be read"):

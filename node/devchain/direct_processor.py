@@ -88,6 +88,10 @@ class DirectProcessor:
         """Run all steps of a read-only job, and return its result."""
         return run_steps(work())
 
+    async def in_copy(self, work: Callable[[], Result]) -> Result:
+        """Run a function that leaves the chain unchanged, and return its result."""
+        return work()
+
     def _own(self, work: Callable[[], Result]) -> Result:
         """Run work that can make blocks, and return its result. The clock advances to the time of the blocks."""
         head = self._chain.state.props.head_block_id

@@ -62,7 +62,7 @@ class LongJobs:
         self._chain, self._gate, self._time_limit, self._stopwatch = chain, gate, time_limit, stopwatch
         self._preemption = Preemption(chain.state.work, gate, time_limit, stopwatch)
         self._leave = leave
-        self._can_fork = False
+        self._is_abortable = self._can_fork = False
         self._standby: Standby | None = None
         self._finished: trio.Event | None = None  # set after an interrupted job and the slice of readers that follows it
         self._summary = self._summarize()
@@ -89,7 +89,7 @@ class LongJobs:
 
         `is_abortable` means that an exception inside the job leaves the chain unchanged.
         """
-        self._summary, self._can_fork = self._summarize(), is_abortable
+        self._summary, self._is_abortable, self._can_fork = self._summarize(), is_abortable, True
         if self._preemption.start(job):
             return True
         self._finished = trio.Event()
@@ -122,8 +122,9 @@ class LongJobs:
         return ChainSummary(*head, props.last_irreversible_block_num, len(pending), pending.size)
 
     def _interrupted(self, nursery: trio.Nursery, seconds: float) -> None:
-        """Fork a standby if the job is taking long and can be undone in the copy."""
-        if not self._can_fork or seconds < FORK_AFTER_SECONDS or not self._preemption.can_raise or self.answer_read is None:
+        """Fork a standby if the job is taking long or has announced long work, and can be undone in the copy."""
+        is_long = self._is_abortable and self._preemption.can_raise and seconds >= FORK_AFTER_SECONDS
+        if not (is_long or self._preemption.is_announced) or not self._can_fork or self.answer_read is None:
             return
         self._can_fork = False
         # Imported here, because few jobs take this long.

@@ -21,6 +21,7 @@ class Preemption:
     """Runs functions, one at a time, in a greenlet that can be suspended in the middle of a function and resumed.
 
     `can_raise` is whether an exception can be raised at the point where the function is suspended. It is false in the middle of an undo.
+    `is_announced` is whether the function is suspended because it has announced long work.
     """
 
     def __init__(self, units: Work, gate: ReadGate, time_limit: TimeLimit, stopwatch: Stopwatch) -> None:
@@ -29,7 +30,7 @@ class Preemption:
         self._raised: BaseException | None = None
         self._until = self._left = 0.0
         self._stack: greenlet | None = None
-        self.can_raise = False
+        self.can_raise = self.is_announced = False
         # Binding the method for each function would take as long as a switch to the greenlet.
         self._hook = self._pause
 
@@ -98,7 +99,8 @@ class Preemption:
         self._left = self._stopwatch()
         if not self._until:
             self._until = self._left + RUN_SECONDS_MAX
-        if self._left < self._until:
+        self.is_announced = self._units.is_announced
+        if self._left < self._until and not self.is_announced:
             return
         assert self._stack is not None
         self.can_raise = can_raise

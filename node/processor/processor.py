@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import msgspec
 import trio
 from msgspec import Struct
 
@@ -22,6 +23,7 @@ from node.processor.long_jobs import ChainSummary, LongJobs
 from node.processor.preemption import RUN_SECONDS_MAX
 from node.runtime.clock import ChainClock, TimeLimit
 from node.runtime.errors import FileError
+from node.runtime.forked_child import ChildFailed, ForkedChild
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.sync_policy import InThread, Syncer, SyncPolicy, in_thread
@@ -40,6 +42,7 @@ from state.protocol.transaction import SignedBlock, SignedTransaction
 
 QUEUE_SIZE_MAX = 8192  # queued jobs; further jobs of clients are refused
 WAITING_MAX = 65_536  # concurrent calls of wait_for
+VALUE_SIZE_MAX = 2_000  # characters of a value in the refusal of a forked child
 REAPPLY_MILLISECONDS_MAX = 200  # to reapply pending transactions; the reference's limit
 FUTURE_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the reference's limit
 # The largest block size that witnesses can vote for.
@@ -123,6 +126,8 @@ class Processor:
         # The number of jobs that `run` has not started: queued, or just taken from the queue.
         self._undone = 0
         self._is_running = False
+        self.can_fork = False  # whether this process has no simulated disk
+        self._copying = trio.Lock()  # one copy at a time
         self._stopwatch, self._seconds_at_once = stopwatch, 0.0
         self._nursery: trio.Nursery
         self.long_jobs = LongJobs(chain, self.gate, self._time_limit, stopwatch, leave=self._leave)
@@ -308,6 +313,32 @@ class Processor:
         """
         result: Result = await self._in_turn(work, is_in_steps=True)
         return result
+
+    def fork(self, work: Callable[[], object]) -> ForkedChild:
+        """Run a function in a forked child, on a copy of the chain that the function may rewind. Call this in a job, or between two jobs.
+        Raises ChildFailed.
+        """
+
+        def on_a_copy() -> object:
+            self._leave()
+            self.chain.is_disposable = True
+            return work()
+
+        return ForkedChild(on_a_copy)
+
+    async def in_copy(self, work: Callable[[], Result]) -> Result:
+        """Run a function on a copy of the chain as it is after the queued jobs, and return its result. Raises Refused.
+
+        The copy is that of a forked child, so the chain can change meanwhile. Without forks, the function runs as a job.
+        """
+        if not self.can_fork:
+            return await self.in_turn(work)
+        try:
+            async with self._copying:
+                child: ForkedChild = await self._in_turn(partial(self.fork, partial(encoded_result, work)))
+                return decoded_result(await child.wait())
+        except ChildFailed as error:
+            raise Refused("${error}", condition="a copy can be read", error=str(error)) from None
 
     async def make_block(self, make: Callable[[], SignedBlock]) -> SignedBlock:
         """Run `make`, which makes a block, as a job, and return the block. Raises ChainError.
@@ -519,6 +550,23 @@ class Processor:
 
     def _require_log(self) -> None:
         require(not self.failure, "${why}", condition="log.is_written()", why=self.failure)
+
+
+def encoded_result(work: Callable[[], object]) -> bytes:
+    """Run a function and encode its result or its refusal, for `decoded_result`. Long values of a refusal are cut."""
+    try:
+        return msgspec.msgpack.encode((work(), "", "", {}))
+    except Refused as error:
+        values = {name: str(value)[:VALUE_SIZE_MAX] for name, value in error.values.items()}
+        return msgspec.msgpack.encode((None, error.text, error.condition, values))
+
+
+def decoded_result(data: bytes) -> Any:
+    """Return the result of a function, or raise its refusal."""
+    result, text, condition, values = msgspec.msgpack.decode(data)
+    if text:
+        raise Refused(text, condition=condition, **values)
+    return result
 
 
 def _raise(error: Exception) -> None:

@@ -14,10 +14,9 @@ from itertools import pairwise
 import trio
 
 SECONDS_MAX = 900
-POLL_SECONDS = 0.1
-KILL_POLL_SECONDS = 0.005
+END_POLL_SECONDS = 0.005
 NICENESS = 10
-MESSAGE_SIZE_MAX = 4096  # less than a pipe's capacity, so that the child never blocks on its reader
+MESSAGE_SIZE_MAX = 16_000  # less than a pipe's capacity, so that the child never blocks on its reader
 STANDARD_MAX = 2  # the number of stderr, the last of the standard streams
 
 
@@ -26,7 +25,8 @@ class ChildFailed(Exception):
 
 
 class ForkedChild:
-    """A forked child that runs one function. Raises ChildFailed if the fork fails.
+    """A forked child that runs one function. Raises ChildFailed if the fork fails. If the function returns bytes, at most MESSAGE_SIZE_MAX,
+    `wait` returns them.
 
     `pause` is the duration of the fork in seconds. The child closes all descriptors except the standard streams and `inherited`.
     """
@@ -50,15 +50,18 @@ class ForkedChild:
         os.close(writing)
         self._reading = reading
 
-    async def wait(self) -> None:
-        """Wait until the work is done. Raises ChildFailed, including after SECONDS_MAX. Cancellation kills the child."""
+    async def wait(self) -> bytes:
+        """Wait until the work is done, and return its bytes. Raises ChildFailed, including after SECONDS_MAX. Cancellation kills the
+        child.
+        """
         try:
             with trio.move_on_after(SECONDS_MAX):
+                await trio.lowlevel.wait_readable(self._reading)  # until the child writes, or its end of the pipe is closed
                 while (status := self.status()) is None:
-                    await trio.sleep(POLL_SECONDS)
+                    await trio.sleep(END_POLL_SECONDS)
                 if status:
-                    raise ChildFailed(self._message())
-                return
+                    raise ChildFailed(self.message())
+                return os.read(self._reading, MESSAGE_SIZE_MAX)
             raise ChildFailed(f"it has not ended within {SECONDS_MAX} seconds")
         finally:
             self.close()
@@ -72,13 +75,13 @@ class ForkedChild:
                 os.kill(self.pid, signal.SIGKILL)
             with trio.CancelScope(shield=True):
                 while self.status() is None:
-                    await trio.sleep(KILL_POLL_SECONDS)
-            return self._message()
+                    await trio.sleep(END_POLL_SECONDS)
+            return self.message()
         finally:
             self.close()
 
-    def _message(self) -> str:
-        """Return the child's error message, or a description of its exit status."""
+    def message(self) -> str:
+        """Return the error message of a child that has ended, or a description of its exit status."""
         message = os.read(self._reading, MESSAGE_SIZE_MAX).decode("utf-8", "replace")
         return message or f"the process has ended with {describe(self.status() or 0)}"
 
@@ -118,7 +121,10 @@ def _work_and_exit(work: Callable[[], object], writing: int, inherited: Iterable
         os.nice(niceness)
         # A garbage collection would write to every object, and copy-on-write would copy all memory.
         gc.disable()
-        work()
+        result = work()
+        if isinstance(result, bytes):
+            assert len(result) <= MESSAGE_SIZE_MAX, "the result fits into the pipe"
+            os.write(writing, result)
         status = 0
     except BaseException as error:
         os.write(writing, (str(error) or type(error).__name__).encode("utf-8", "replace")[:MESSAGE_SIZE_MAX])

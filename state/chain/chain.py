@@ -35,6 +35,8 @@ class Chain:
     `out_of_time` limits how long pending transactions are applied again or tried for a block. Once it returns True, the remaining
     transactions stay pending without being applied. Listeners in `on_head_change` are called once per change of the head, after a branch is
     completely applied and before pending transactions are applied again. A refused branch doesn't change the head.
+
+    `is_disposable` is whether the chain is a copy that is not used after the current work, so that nothing has to be restored.
     """
 
     def __init__(self, state: State, out_of_time: Callable[[], bool] = lambda: False) -> None:
@@ -43,6 +45,7 @@ class Chain:
         self.main_branch = MainBranch(state, self.pool)
         self.irreversible_blocks, self.sidecars = self.main_branch.irreversible_blocks, self.main_branch.sidecars
         self.started_at = 0
+        self.is_disposable = False
         state.time_of_block, state.operations_of = self._time_of_block, self._operations_of
         install_soft_rules(state)
 

@@ -20,6 +20,9 @@ from state.protocol.errors import ChainError, require
 from state.protocol.transaction import SignedBlock
 from state.tables import State
 
+# Rough cost of a block in a switch: it is applied, and a block of the other branch is undone.
+BLOCK_UNITS, BYTES_PER_UNIT = 50, 50
+
 
 class MainBranch:
     """The blocks of the main branch and the fork database.
@@ -184,6 +187,7 @@ class MainBranch:
         """
         forks, props = self.forks, self.state.props
         path = forks.path(block_id)
+        self.state.work.announce(len(path) * BLOCK_UNITS + sum(len(kept.packed) for kept in path) // BYTES_PER_UNIT)
         head_id, parent = props.head_block_id, path[0].previous
         olds: list[PoppedBlock] = []
         news: list[SignedBlock] = []

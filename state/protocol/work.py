@@ -18,6 +18,7 @@ KEY_TEXT_UNITS = 1  # per public key parsed from text
 KEY_UNITS = 3  # per public key recovered from a signature or derived from a secret
 BYTES_PER_UNIT = 512  # bytes of a packed transaction per unit
 PAUSE_UNITS = 100  # between two calls of `on_pause`
+ANNOUNCED_UNITS_MIN = 5_000  # of work for which a job pauses before it begins
 KINDS_SHOWN_MAX = 3
 ONE_TRANSACTION, ONE_CALL, ARGUMENTS = "a transaction", "a call", "the arguments of a call"
 # Advice for a client that exceeds a limit.
@@ -61,10 +62,10 @@ class Work:
     """Counter of units of work, with a limit and a hook that can interrupt the work.
 
     The hook `on_pause`, if set, is called about every PAUSE_UNITS units in the middle of the work. Its argument is whether the hook can
-    raise an exception, which isn't allowed during an undo.
+    raise an exception, which isn't allowed during an undo. `is_announced` is whether the hook is called before long work (`announce`).
     """
 
-    __slots__ = ("_next", "_on_pause", "_pause_at", "kinds", "limit", "limit_at", "spent", "what")
+    __slots__ = ("_next", "_on_pause", "_pause_at", "is_announced", "kinds", "limit", "limit_at", "spent", "what")
 
     def __init__(self) -> None:
         self.spent = 0
@@ -72,6 +73,7 @@ class Work:
         self._pause_at = self.limit_at = self._next = NEVER
         self.limit, self.what = 0, ""
         self.kinds: dict[str, int] | None = None  # units by kind; None without a limit
+        self.is_announced = False
 
     @property
     def on_pause(self) -> Callable[[bool], None] | None:
@@ -94,6 +96,18 @@ class Work:
             if spent > self.limit_at:
                 raise self._too_much()
             self._pause(True)
+
+    def announce(self, units: int) -> None:
+        """Announce work that is about to begin, without counting it. If it is long, the hook is called at once.
+
+        An exception of the hook must leave the chain as it was before the job.
+        """
+        if units >= ANNOUNCED_UNITS_MIN and self._on_pause is not None:
+            self.is_announced = True
+            try:
+                self._on_pause(True)
+            finally:
+                self.is_announced = False
 
     def allow(self, units: int, kind: str) -> None:
         """Raise the limit by `units`, unless work of this kind has already been counted under the limit. Call this before counting that

@@ -65,13 +65,14 @@ def chain_tail(chain: Chain) -> bytes:
 
 @contextmanager
 def rewound(chain: Chain) -> Iterator[None]:
-    """Rewind a chain to its last irreversible block, and restore it afterwards."""
-    now = chain.savepoint()
+    """Rewind a chain to its last irreversible block, and restore it afterwards, unless it is disposable."""
+    now = None if chain.is_disposable else chain.savepoint()
     try:
         chain.rewind()
         yield
     finally:
-        chain.restore(now)
+        if now is not None:
+            chain.restore(now)
 
 
 @contextmanager

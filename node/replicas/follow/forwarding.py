@@ -90,6 +90,10 @@ class ForwardingProcessor:
         """Run a read-only job in steps."""
         return await self._own.in_steps(work)
 
+    async def in_copy(self, work: Callable[[], Result]) -> Result:
+        """Refuse the call, as before any call that is not a read."""
+        self._refuse()
+
     def _refuse(self) -> NoReturn:
         text = "this node is a replica of ${url} and can't change its chain. Send this call to that node."
         raise Refused(text, condition="chain.is_own()", url=self._followed)

@@ -7,6 +7,8 @@ from msgspec import Struct
 from node.devchain.savepoints import DevSettings
 from node.ipc.calls import Call, Reply
 
+LOADING_SECONDS_MAX = 600  # in which a dump is written and a reader loads it
+
 
 class PendingTransaction(Struct, frozen=True, array_like=True):
     """A pending transaction: its id, its bytes if the reader doesn't have it yet, and whether it is applied to the state.
@@ -30,8 +32,8 @@ class Start(Struct, frozen=True, array_like=True, tag=10):
 
 
 class Sync(Struct, frozen=True, array_like=True, tag=11):
-    """Replaces the reader's chain. Contains the path of a dump, which the reader removes after loading it, and the result of
-    `BlockSidecars.encode`.
+    """Replaces the reader's chain. Contains the path of a dump, which exists once the dump is complete, and which the reader removes after
+    loading it, and the result of `BlockSidecars.encode`.
     """
 
     number: int

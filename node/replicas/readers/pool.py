@@ -14,7 +14,18 @@ import trio
 from node.ipc.calls import Call, Reply
 from node.ipc.channel import Channel
 from node.processor.processor import Processor
-from node.replicas.readers.messages import Cancel, FromReader, Loaded, OutOfSync, PageRequest, Ready, Report, Start, Stop
+from node.replicas.readers.messages import (
+    LOADING_SECONDS_MAX,
+    Cancel,
+    FromReader,
+    Loaded,
+    OutOfSync,
+    PageRequest,
+    Ready,
+    Report,
+    Start,
+    Stop,
+)
 from node.replicas.readers.publisher import Publisher
 from node.runtime.errors import NodeError
 from node.runtime.install_location import own_environment
@@ -33,7 +44,7 @@ STEADY_SECONDS = 60
 READY_SECONDS_MAX = 30
 END_SECONDS_MAX = 4
 # A reader that is silent for this long is considered hung. It is silent while it loads a chain.
-SILENT_SECONDS_MAX, LOADING_SECONDS_MAX = 15, 600
+SILENT_SECONDS_MAX = 15
 # A reader reports every second. After this silence it gets no connections.
 QUIET_SECONDS_MAX = 3
 PEER_SIZE_MAX = 1 << 10
@@ -202,6 +213,7 @@ class ReaderPool:
                 nonlocal why
                 while True:
                     await trio.sleep(1)
+                    self._publisher.check_dumps()
                     is_loading = not reader.is_ready or self._publisher.is_loading(channel)
                     limit = LOADING_SECONDS_MAX if is_loading else SILENT_SECONDS_MAX
                     if trio.current_time() - reader.last_message_at > limit:

@@ -7,13 +7,15 @@ pending transactions. After such a change all readers load a dump.
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from node.devchain.devchain import DevChain
 from node.devchain.savepoints import DevSettings
 from node.ipc.channel import Channel, framed
 from node.replicas.readers.messages import Changes, PendingTransaction, Sync
+from node.runtime.forked_child import ChildFailed, ForkedChild
 from rpc.log import Log
 from rpc.push.events import BlocksRemoved, encode_line, new_block
 from state.chain.chain import Chain
@@ -28,12 +30,14 @@ _log = Log("readers")
 class Publisher:
     """Sends changes of a chain over the readers' channels. `number` counts the messages.
 
-    `_loading` contains, for each channel, the folders of the dumps that its reader has not loaded yet.
+    Dumps are written in forked children, made by `fork`, and readers wait for the files. `_loading` contains, for each channel, the folders
+    of the dumps that its reader has not loaded yet.
     """
 
-    def __init__(self, chain: Chain, devchain: DevChain) -> None:
+    def __init__(self, chain: Chain, devchain: DevChain, fork: Callable[[Callable[[], object]], ForkedChild]) -> None:
         self.number = 0
-        self._chain, self._devchain = chain, devchain
+        self._chain, self._devchain, self._fork = chain, devchain, fork
+        self._children: list[tuple[ForkedChild, list[Channel]]] = []
         self._channels: dict[Channel, None] = {}
         self._loading: dict[Channel, list[Path]] = {}
         self._lines: list[bytes] = []
@@ -66,6 +70,17 @@ class Publisher:
         """Record that a reader has loaded a dump."""
         if self._loading.get(channel):
             self._loading[channel].pop(0)
+
+    def check_dumps(self) -> None:
+        """Close the channels whose dump could not be written. Call this periodically."""
+        for each in self._children.copy():
+            child, channels = each
+            if (status := child.status()) is None:
+                continue
+            self._children.remove(each)
+            if status:
+                self._failed(channels, child.message())
+            child.close()
 
     def is_loading(self, channel: Channel | None) -> bool:
         """Whether a reader is loading a dump, during which it sends nothing."""
@@ -146,30 +161,35 @@ class Publisher:
     def _sync(self, channels: list[Channel]) -> None:
         """Make the readers of these channels load a dump of the current chain."""
         self.number += 1
-        folder = Path(tempfile.mkdtemp(prefix="coind-reader-"))  # private to this user
         try:
-            dumped = folder / "dump"
-            self._devchain.dump(str(dumped))
+            paths = []
+            for channel in channels:
+                paths.append(Path(tempfile.mkdtemp(prefix="coind-reader-")) / "dump")  # private to this user
+                self._loading.setdefault(channel, []).append(paths[-1].parent)
             # Loading a dump applies all pending transactions. This list marks the ones that must not be applied.
             pending = self._describe_pending(self._chain.pending, set())
             sidecars = self._chain.sidecars.encode()
-            for index, channel in enumerate(channels):
-                own = Path(tempfile.mkdtemp(prefix="coind-reader-")) / "dump"
-                if index == len(channels) - 1:
-                    dumped.replace(own)
-                else:
-                    os.link(dumped, own)
-                self._loading.setdefault(channel, []).append(own.parent)
-                channel.send(Sync(self.number, str(own), sidecars, self._devchain.portable_settings(), pending))
-        except (ChainError, OSError) as error:
-            _log.warning("can't send the chain to readers", reason=str(error))
-            for channel in channels:
-                channel.close()
-                self.remove(channel)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-        # Writing a dump rewinds the chain and replaces its list of pending transactions.
+            self._children.append((self._fork(partial(self._write, paths)), channels))
+            for channel, path in zip(channels, paths, strict=True):
+                channel.send(Sync(self.number, str(path), sidecars, self._devchain.portable_settings(), pending))
+        except (ChildFailed, ChainError, OSError) as error:
+            self._failed(channels, str(error))
         self._needs_sync = False
         self._pending, self._count = self._chain.pending, len(self._chain.pending)
         self._known = {trx.id for trx in self._chain.pending}
         self._settings = self._devchain.portable_settings()
+
+    def _write(self, paths: list[Path]) -> None:
+        """Write a dump, in a forked child. Each of the paths exists only when its file is complete."""
+        first, *others = paths
+        written = first.with_name("written")
+        self._devchain.dump(str(written))
+        for path in others:
+            os.link(written, path)
+        written.replace(first)
+
+    def _failed(self, channels: list[Channel], reason: str) -> None:
+        _log.warning("can't send the chain to readers", reason=reason)
+        for channel in channels:
+            channel.close()
+            self.remove(channel)

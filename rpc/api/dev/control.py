@@ -160,8 +160,12 @@ async def dump(chain: Chain, devchain: DevChain, processor: Processor, /, path: 
 
     An existing dump at that path is replaced. If the path is any other file, the call is refused.
     """
-    size = await processor.in_turn(lambda: devchain.dump(path))
-    return {**head_of(chain, devchain), "path": path, "size": size}
+
+    def dumped() -> tuple[HeadInfo, int]:
+        return head_of(chain, devchain), devchain.dump(path)
+
+    head, size = await processor.in_copy(dumped)
+    return {**head, "path": path, "size": size}
 
 
 @method("dev_api.load", loopback_only=True)

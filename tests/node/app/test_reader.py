@@ -17,6 +17,7 @@ from node.replicas.readers.messages import Changes, FromReader, Loaded, Ready, S
 from node.replicas.readers.publisher import Publisher
 from node.runtime.address import Address
 from tests.helpers.followed import new_site
+from tests.helpers.here import Here
 from tests.helpers.nodes import DEV, transfer
 
 MESSAGES = 200  # as many as fit into a socket's buffer
@@ -75,7 +76,7 @@ async def test_clients_have_their_turn_while_a_block_is_applied(monkeypatch: pyt
 
     monkeypatch.setattr(ReaderNode, "_process", heard)
     context = new_site(is_producing=True)
-    publisher = Publisher(context.chain, context.devchain)
+    publisher = Publisher(context.chain, context.devchain, Here)
     context.devchain.make_first_blocks()
     with ours, doors, _peer:
         async with trio.open_nursery() as clients:

@@ -28,6 +28,8 @@ from rpc.http.pages import PageReply
 from rpc.http.server import serve
 from rpc.jsonrpc.read_only import MEMBERS_MAX, answer_read
 from rpc.push.hub import Hub
+from state.protocol.errors import Refused
+from state.protocol.work import ANNOUNCED_UNITS_MIN
 from tests.helpers.log_capture import capture_logs
 from tests.helpers.nodes import START, empty_blocks, transfer
 from tests.helpers.push import lines
@@ -251,6 +253,49 @@ async def test_a_job_that_can_not_be_undone_has_no_standby(nursery: trio.Nursery
     served.may_end = True
     assert await served.head() == 1
     assert ended == [True]
+
+
+async def test_a_job_that_announces_long_work_has_a_standby_before_it_changes_anything(nursery: trio.Nursery) -> None:
+    served = Served()
+    changed: list[bool] = []
+
+    def work() -> None:
+        served.chain.state.work.announce(ANNOUNCED_UNITS_MIN)
+        changed.append(True)
+        served._wait(served.chain.state, None)
+
+    nursery.start_soon(served.processor.run)
+    nursery.start_soon(served.processor.in_turn, work)
+    await served.interrupted()
+    assert await served.head() == 1
+    assert served.standby is not None
+    served.may_end = True
+    while served.processor.gate.is_closed:
+        await trio.lowlevel.checkpoint()
+    assert await served.head() == 1
+    assert changed == [True]
+
+
+async def test_a_function_in_a_copy_leaves_the_chain_and_its_refusal_is_returned(nursery: trio.Nursery) -> None:
+    served = Served()
+    processor, chain = served.processor, served.chain
+    processor.can_fork = served.may_end = True
+    nursery.start_soon(processor.run)
+    await processor.push_block(served.block)
+    there = await processor.in_copy(lambda: [chain.is_disposable, chain.clear_pending(), os.getpid()])
+    assert there[0]
+    assert there[2] != os.getpid()
+    assert not chain.is_disposable
+
+    def refuse() -> None:
+        raise Refused("there are ${n} of ${what}", condition="n < 2", n=2, what="x" * 100_000)
+
+    with pytest.raises(Refused, match="there are 2 of x") as refused:
+        await processor.in_copy(refuse)
+    assert refused.value.condition == "n < 2"
+    with pytest.raises(Refused, match="the process has ended with signal 9"):
+        await processor.in_copy(lambda: os.kill(os.getpid(), signal.SIGKILL))
+    assert not processor.failure
 
 
 async def test_answers_belong_to_their_requests(nursery: trio.Nursery) -> None:

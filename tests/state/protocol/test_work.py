@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from state.protocol.errors import ChainError
-from state.protocol.work import ADVICE, PAUSE_UNITS, TooMuchWork, Work
+from state.protocol.work import ADVICE, ANNOUNCED_UNITS_MIN, PAUSE_UNITS, TooMuchWork, Work
 
 
 def spend(work: Work, *spent: tuple[int, str]) -> None:
@@ -104,6 +104,18 @@ def test_pauses_come_regularly_and_say_whether_they_are_in_an_undo() -> None:
     work.on_pause = None
     work.spend(10 * PAUSE_UNITS, "rows")
     assert len(pauses) == 3
+
+
+def test_long_work_is_announced_before_it_begins() -> None:
+    work = Work()
+    pauses: list[tuple[bool, bool]] = []
+    work.announce(ANNOUNCED_UNITS_MIN)
+    work.on_pause = lambda can_raise: pauses.append((can_raise, work.is_announced))
+    work.announce(ANNOUNCED_UNITS_MIN - 1)
+    assert pauses == []
+    work.announce(ANNOUNCED_UNITS_MIN)
+    assert pauses == [(True, True)]
+    assert (work.is_announced, work.spent) == (False, 0)
 
 
 def test_pauses_come_under_a_limit_too() -> None:

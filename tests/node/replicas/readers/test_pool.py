@@ -19,11 +19,12 @@ from rpc.http.pages import PageReply
 from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.memory import MemoryLimiter
 from tests.helpers.followed import new_site
+from tests.helpers.here import Here
 
 
 async def test_a_silent_or_loading_reader_gets_no_connections(autojump_clock: MockClock) -> None:
     context = new_site(is_producing=True)
-    publisher = Publisher(context.chain, context.devchain)
+    publisher = Publisher(context.chain, context.devchain, Here)
     readers = ReaderPool(1, publisher, Processor(context.chain), None)
     (reader,) = readers.each
     ours, theirs = socket.socketpair()
@@ -57,7 +58,7 @@ async def test_a_page_is_cached_for_clients_of_readers(monkeypatch: pytest.Monke
     monkeypatch.setattr(pages, "PAGE_KEPT_TIMES", 1e12)
     monkeypatch.setattr(pages, "PAGE_KEPT_SECONDS_MAX", 1e12)
     context = new_site(is_producing=True)
-    readers = ReaderPool(1, Publisher(context.chain, context.devchain), Processor(context.chain), None)
+    readers = ReaderPool(1, Publisher(context.chain, context.devchain, Here), Processor(context.chain), None)
     made = count()
     readers.serve(Service([], wire=context.chain.state.wire), {"/health": lambda: PageReply(b"%d" % next(made))})
     ours, theirs = socket.socketpair()
@@ -75,7 +76,7 @@ async def test_a_page_is_cached_for_clients_of_readers(monkeypatch: pytest.Monke
 
 async def test_memory_of_reader_clients_is_reserved_until_the_reply_is_taken() -> None:
     context, memory = new_site(is_producing=True), MemoryLimiter(4_000_000)
-    readers = ReaderPool(1, Publisher(context.chain, context.devchain), Processor(context.chain), None)
+    readers = ReaderPool(1, Publisher(context.chain, context.devchain, Here), Processor(context.chain), None)
     registry: dict[str, Method] = {}
 
     @method("a_api.much", registry=registry)

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from state.chain.digest import state_digest
 from state.protocol.spec import ChainSpec
 from tests.helpers.based import based, fork_of_young_chain
 from tests.helpers.followed import new_site
+from tests.helpers.here import Here
+from tests.helpers.log_capture import capture_logs
 from tests.helpers.nodes import DEV, transfer
 from tests.node.replicas.follow.test_replica_applier import step
 
@@ -62,7 +65,7 @@ class Pair:
         self.chain: Chain = self.owner.chain
         self.devchain: DevChain = self.owner.devchain
         self.devchain.make_first_blocks()
-        self.publisher = Publisher(self.chain, self.devchain)
+        self.publisher = Publisher(self.chain, self.devchain, Here)
         self.replica = ReaderChain(self.reader.chain, self.reader.devchain, self.reader.time_limit)
         self.line = Line(self.replica)
         self.publisher.add(self.line)  # type: ignore[arg-type]
@@ -148,3 +151,23 @@ def test_random_changes_lead_to_the_same_state(any_pair: Pair, seed: int) -> Non
             pair.compare()
     pair.compare()
     assert {"edit", "send", "broadcast", "pop"} <= kinds.keys()
+
+
+def test_a_dump_that_can_not_be_written_closes_the_channel(pair: Pair) -> None:
+    class Failed(Here):
+        def __init__(self, work: Callable[[], object]) -> None:
+            self._status = 1
+
+        def message(self) -> str:
+            return "no room left"
+
+    pair.publisher._fork = Failed
+    line = Line(pair.replica)
+    line.send = lambda message: None  # type: ignore[method-assign]
+    pair.publisher.add(line)  # type: ignore[arg-type]
+    assert not line.is_closed
+    with capture_logs() as logged:
+        pair.publisher.check_dumps()
+    assert line.is_closed
+    assert not pair.publisher.is_loading(line)  # type: ignore[arg-type]
+    assert [entry["reason"] for entry in logged] == ["no room left"]
