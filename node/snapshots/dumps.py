@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from node.runtime.errors import NodeError
+from node.runtime.memory import collector_off
 from node.snapshots.file import MAGIC, CorruptSnapshot, IncompatibleSnapshot, Snapshot, SnapshotError, SnapshotWriter, Unwritable
 from node.snapshots.folder import require_fit, write_sections
 from node.snapshots.install import blocks_of
@@ -71,7 +72,7 @@ def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Ext
 
     Raises NodeError, in which case nothing has changed.
     """
-    dumped = Snapshot(path, disk)
+    dumped = Snapshot(path, disk, chain.state.journal.on_undone)
     try:
         if not dumped.has(REST):
             raise IncompatibleSnapshot(f"{path}: is a snapshot, not a dump; install it in a data folder: coind snapshot load")
@@ -83,8 +84,8 @@ def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Ext
             extra = read_extra(given)
         except ValueError as error:
             raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
-        wire = chain.state.wire
-        restore_all(chain, dumped.head, dumped.chunks, [wire.pack_block(block) for block in blocks_of(dumped, wire)], rest)
+        with collector_off():
+            restore_all(chain, dumped.head, dumped.chunks, blocks_of(dumped, chain.state.wire), rest)
     except CorruptData as error:
         raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
     except OSError as error:

@@ -121,12 +121,12 @@ class SnapshotWriter:
 class Snapshot:
     """A snapshot file open for reading. The index is read and checked immediately, each section on request.
 
-    `digest` is that of the index, and therefore identifies the whole file. Raises CorruptSnapshot, and IncompatibleSnapshot for another
-    version of the format.
+    `digest` is that of the index, and therefore identifies the whole file. `pause` is called after each READ_SIZE bytes of a section.
+    Raises CorruptSnapshot, and IncompatibleSnapshot for another version of the format.
     """
 
-    def __init__(self, path: Path, disk: Disk) -> None:
-        self.path = path
+    def __init__(self, path: Path, disk: Disk, pause: Callable[[], None] = lambda: None) -> None:
+        self.path, self._pause = path, pause
         self._unpacked_sizes: dict[str, int] = {}
         try:
             self._file = disk.open_to_read(path)
@@ -166,9 +166,14 @@ class Snapshot:
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """Check the digest of a section, then return an iterator of its chunks. Raises CorruptSnapshot."""
-        section = self._by_name[name]
-        data = self._read(section.size, section.start)
-        if len(data) != section.size or digest_of(data).hexdigest() != section.digest:
+        section, total, pieces = self._by_name[name], digest_of(), list[bytes]()
+        end = section.start + section.size
+        for at in range(section.start, end, READ_SIZE):
+            pieces.append(self._read(min(READ_SIZE, end - at), at))
+            total.update(pieces[-1])
+            self._pause()
+        data = b"".join(pieces)
+        if len(data) != section.size or total.hexdigest() != section.digest:
             raise CorruptSnapshot(f"{self.path}: damaged in {name}, bytes {section.start} to {section.start + section.size}")
         return self._unpacked(name, data)
 

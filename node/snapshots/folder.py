@@ -185,8 +185,13 @@ def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is
         if is_ours and path.name != name_of(snapshot.head):
             raise OffChainSnapshot(f"{path}: holds another snapshot, {name_of(snapshot.head)}")
         require_fit(snapshot, chain.state, chain.state.spec)
-        with collector_off():
-            return LoadedSnapshot(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older or no_block))
+        now = chain.savepoint()
+        try:
+            with collector_off():
+                return LoadedSnapshot(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older or no_block))
+        except BaseException:
+            chain.restore(now)
+            raise
     except CorruptData as error:
         raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
     finally:

@@ -3,7 +3,7 @@
 image.py encodes the state at the last irreversible block. Fork branches are not part of a dump.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from msgspec import MsgspecError, Struct, msgpack
@@ -14,14 +14,16 @@ from state.chain.savepoints import blocks_between
 from state.chain.skip import TRUSTED, Skip
 from state.chain.state_edits import read_edit, write_edit
 from state.protocol.errors import ChainError
-from state.protocol.transaction import SignedTransaction
+from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.snapshot.image import Open, SnapshotHeader, restore
 from state.store.columns import CorruptData
+from state.store.rows import run_steps
 
 # Checks that are skipped for blocks and transactions, because the dumped chain has already made them. Of the flags that a block was applied
 # with, only those in KEPT_FLAGS matter: they decide whether the state has records of the block's transactions.
 CHECKED = TRUSTED | Skip.UNDO_HISTORY_CHECK
 KEPT_FLAGS = Skip.TRANSACTION_DUPE_CHECK
+BLOCKS_BETWEEN_PAUSES = 64
 
 
 class ReversibleBlock(Struct, frozen=True, array_like=True):
@@ -95,22 +97,23 @@ def one_move(chain: Chain) -> Iterator[None]:
             chain.irreversible_blocks.call(listeners, HeadChange(popped, applied), same)
 
 
-def restore_all(chain: Chain, head: SnapshotHeader, open_section: Open, blocks: list[bytes], rest: bytes) -> None:
+def restore_all(chain: Chain, head: SnapshotHeader, open_section: Open, blocks: Iterable[SignedBlock], rest: bytes) -> None:
     """Restore a dump. `blocks` are all blocks up to that of the snapshot, and `rest` is the result of `chain_tail`.
 
     Raises CorruptData and leaves the chain unchanged if the dump is invalid.
     """
-    now, state = chain.savepoint(), chain.state
+    state, packed = chain.state, linked(chain, head, blocks)
+    now = run_steps(chain.savepoint_in_steps(), state.journal.on_undone)
     with one_move(chain):
         try:
-            require_linked(chain, head, blocks)
             found = msgpack.decode(rest, type=ChainTail)
             # The blocks of the old chain are not undone, because the savepoint contains the whole chain.
             chain.clear_pending()
             state.journal.commit(state.journal.position())
-            older = dict(enumerate(blocks, chain.base + 1)).get
+            older = dict(enumerate(packed, chain.base + 1)).get
             for deferred in restore(chain, head, open_section, older):
-                deferred.finish()
+                while deferred.step():
+                    state.journal.on_undone()
             for trx_id in found.accepted:
                 state.impersonated.accept(trx_id)
             for each in found.blocks:
@@ -132,16 +135,20 @@ def restore_all(chain: Chain, head: SnapshotHeader, open_section: Open, blocks: 
             raise
 
 
-def require_linked(chain: Chain, head: SnapshotHeader, blocks: list[bytes]) -> None:
-    """Raise CorruptData unless the blocks form a chain from the first one to the block of the snapshot."""
-    wire, last = chain.state.wire, chain.state.spec.base.block_id
-    for number, packed in enumerate(blocks, chain.base + 1):
-        block, end = wire.unpack_block(packed)
-        if block.previous != last or end != len(packed):
+def linked(chain: Chain, head: SnapshotHeader, blocks: Iterable[SignedBlock]) -> list[bytes]:
+    """Return the blocks as bytes. Raises CorruptData unless they form a chain from the first one to the block of the snapshot."""
+    state, packed = chain.state, list[bytes]()
+    last = state.spec.base.block_id
+    for number, block in enumerate(blocks, chain.base + 1):
+        if block.previous != last:
             raise CorruptData(f"its block {number} doesn't extend the previous block")
         last = block.id
-    if last.hex() != head.block_id or chain.base + len(blocks) != head.number:
+        packed.append(state.wire.pack_block(block))
+        if not number % BLOCKS_BETWEEN_PAUSES:
+            state.journal.on_undone()
+    if last.hex() != head.block_id or chain.base + len(packed) != head.number:
         raise CorruptData(f"its blocks don't end with block {head.number}")
+    return packed
 
 
 def read_transactions(chain: Chain, packed: list[bytes]) -> list[SignedTransaction]:

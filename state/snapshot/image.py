@@ -79,7 +79,7 @@ def head_of(chain: Chain) -> SnapshotHeader:
 def restore(chain: Chain, head: SnapshotHeader, open_section: Open, older: Older) -> list[BackgroundLoad]:
     """Restore a snapshot into a chain without pending transactions or reversible changes. `older` finds blocks that precede those in it.
 
-    Raises CorruptData and changes nothing if the snapshot is invalid.
+    Raises CorruptData if the snapshot is invalid. The caller must then restore a savepoint or drop the chain.
 
     Returns the background loads of large tables that few rules read. Call `BackgroundLoad.advance` between other work; the first access to
     such a table finishes its load.
@@ -90,16 +90,13 @@ def restore(chain: Chain, head: SnapshotHeader, open_section: Open, older: Older
     if len(head.hardfork_times) != len(state.hardfork_times):
         raise CorruptData(f"it has {len(head.hardfork_times) - 1} hardforks instead of {len(state.hardfork_times) - 1}")
     parts = parts_of(state)
-    before = {name: list(part.dump()) for name, part in parts.items()}
-    installs = [part.read(open_section(name)) for name, part in parts.items()]
+    installs = [part.read(_interruptible(open_section(name), state)) for name, part in parts.items()]
     try:
         left = _install(state, installs)
         if state.props.head_block_id.hex() != head.block_id or state.props.head_block_number != head.number:
             raise CorruptData("its state is that of another block")
     except (ChainError, CorruptData, StopIteration, TypeError) as error:
         # Rows that clash with each other are found only when they are installed.
-        for deferred in _install(state, [part.read(iter(before[name])) for name, part in parts.items()]):
-            deferred.finish()
         raise CorruptData(str(error)) from None
     state.hardfork_times[:] = head.hardfork_times
     chain.start_at(block, older, is_changed_by_hand=head.is_changed_by_hand, settled_edits=head.edits)
@@ -119,9 +116,20 @@ def block_of(state: State, head: SnapshotHeader) -> SignedBlock | None:
     return block
 
 
+def _interruptible(chunks: Iterator[bytes], state: State) -> Iterator[bytes]:
+    """Yield the chunks. A long job can be interrupted before each of them."""
+    for chunk in chunks:
+        state.journal.on_undone()
+        yield chunk
+
+
 def _install(state: State, installs: Iterable[Install]) -> list[BackgroundLoad]:
     """Install all parts, refresh the references to single rows, and return the background loads."""
-    left = [deferred for install in installs if (deferred := install()) is not None]
+    left = []
+    for install in installs:
+        if (deferred := install()) is not None:
+            left.append(deferred)
+        state.journal.on_undone()
     state.find_single_rows()
     for name, kept in state.plugins.items():
         PLUGINS[name].on_restored(kept)

@@ -83,11 +83,12 @@ def copying_values(rows: list[Any], pause: Callable[[], None]) -> Generator[None
 Value = TypeVar("Value")
 
 
-def run_steps(steps: Generator[None, None, Value]) -> Value:
-    """Run a generator to its end and return its result."""
+def run_steps(steps: Generator[None, None, Value], pause: Callable[[], None] = lambda: None) -> Value:
+    """Run a generator to its end and return its result. Call `pause` after each step."""
     while True:
         try:
             next(steps)
+            pause()
         except StopIteration as end:
             value: Value = end.value
             return value

@@ -92,7 +92,7 @@ class TablePart:
         def install() -> None:
             self._table.restore_attributes()
             for _ in self._table.restoring(rows, next_id, orders):
-                pass
+                self._table.journal.on_undone()
 
         return install
 

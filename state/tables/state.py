@@ -12,7 +12,7 @@ from state.protocol.errors import UnknownKey, require
 from state.protocol.operation import Needed, Operation
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, Wire
-from state.protocol.work import Work
+from state.protocol.work import PAUSE_UNITS, Work
 from state.store import Journal, Table
 from state.store.rows import Copying
 from state.tables import accounts, content, globals, market, partial, payments, proposals, smt, witnesses
@@ -20,7 +20,7 @@ from state.tables import accounts, content, globals, market, partial, payments, 
 ACCEPTED_MAX = 100_000
 PARTIAL_TABLES = ("partial_accounts", "outside_witness_votes", "outside_proposal_votes")
 Batch = dict[str, list[dict[str, Any]]]  # of portable rows
-UNDO_UNITS = 50  # units of work per UNDO_CHUNK records
+UNDO_UNITS = PAUSE_UNITS + 1  # units of work per UNDO_CHUNK records, so that a job can be interrupted after each
 BLOCKS_BETWEEN_LOOKS = 1000  # blocks between two checks for unread orders, whose memory is freed
 
 

@@ -15,11 +15,16 @@ def image_of(chain: Chain) -> Image:
 
 
 def put(chain: Chain, image: Image, older: dict[int, bytes]) -> None:
-    """Restore a snapshot into a chain at genesis, and finish loading it."""
+    """Restore a snapshot into a chain at genesis, and finish loading it. If that fails, the chain is as before."""
     head, sections = image
+    now = chain.savepoint()
 
     def opened(name: str) -> Iterator[bytes]:
         return iter(sections[name])
 
-    for deferred in restore(chain, head, opened, older.get):
-        deferred.finish()
+    try:
+        for deferred in restore(chain, head, opened, older.get):
+            deferred.finish()
+    except BaseException:
+        chain.restore(now)
+        raise
