@@ -348,13 +348,13 @@ def event_works() -> list[dict[str, Work]]:
     folder.mkdir(exist_ok=True)
     dumped = str(folder / "dump")
     return [
-        {"an empty block": in_turn(lambda copy: copy.chain.produce())},
-        {"a block after a million missed slots": in_turn(lambda copy: copy.chain.produce(slot_time(copy.chain.state, 10**6)))},
+        {"an empty block": make_block},
+        {"a block after a million missed slots": partial(pay_out, seconds=3 * 10**6)},
         {"a warm-up": ahead, "releasing unread indices": in_turn(lambda copy: copy.chain.state.release_indices(1000))},
         {
             "a dev snapshot": dev_call("snapshot", {}),
             "a dev snapshot, again": dev_call("snapshot", {}),
-            f"{PREPARED} a block": in_turn(lambda copy: copy.chain.produce()),
+            f"{PREPARED} a block": make_block,
             "a return to it": dev_call("revert", {"id": 1}),
             "a warm-up, after that": ahead,
         },
@@ -367,19 +367,24 @@ def event_works() -> list[dict[str, Work]]:
         {"starting from it": partial(start, folder=folder)},
         {
             f"{PREPARED} 1,000 posts": in_turn(partial(postpone_payouts, count=1000)),
-            "1,000 posts are paid out": in_turn(partial(pay_out, seconds=60)),
+            "1,000 posts are paid out": partial(pay_out, seconds=60),
         },
-        {"all posts are paid out": in_turn(pay_out)},
-        {f"{PREPARED} rewards": in_turn(reward_all), "all posts are paid out, with rewards": in_turn(pay_out)},
+        {"all posts are paid out": pay_out},
+        {
+            f"{PREPARED} rewards": in_turn(reward_all),
+            "all posts are paid out, with rewards": pay_out,
+            f"{PREPARED} irreversible": in_turn(lambda copy: keep_reversible(0)),
+            "the block that makes the payouts irreversible": make_block,
+        },
         {
             f"{PREPARED} two branches": in_turn(partial(fork, blocks=20)),
-            "a switch from 20 blocks to 21, of 20 transfers each": in_turn(switch),
+            "a switch from 20 blocks to 21, of 20 transfers each": switch,
         },
         {
             f"{PREPARED} two long branches": in_turn(partial(fork, blocks=1000)),
-            "a switch from 1,000 blocks to 1,001, of 20 transfers each": in_turn(switch),
+            "a switch from 1,000 blocks to 1,001, of 20 transfers each": switch,
             f"{PREPARED} irreversible": in_turn(lambda copy: keep_reversible(1)),
-            "a block that makes 1,000 blocks irreversible": in_turn(lambda copy: copy.chain.produce()),
+            "a block that makes 1,000 blocks irreversible": make_block,
         },
         {"400 subscribers get a block": partial(notify_subscribers, count=400)},
         {"a scrape of /metrics": scrape, "a scrape of /metrics, again": scrape},
@@ -397,15 +402,20 @@ def in_turn(do: Callable[[Node], Any]) -> Work:
     return lambda copy: copy.processor.in_turn(lambda: do(copy))
 
 
+async def make_block(node: Node) -> None:
+    """Make a block, as the producer does."""
+    await node.processor.make_block(node.devchain.make_block)
+
+
 def dev_call(name: str, params: dict[str, Any]) -> Work:
     """Return a task that makes a `dev_api` call."""
     return ask_for(request(f"dev_api.{name}", params))
 
 
-def pay_out(node: Node, seconds: int = WEEK) -> None:
+async def pay_out(node: Node, seconds: int = WEEK) -> None:
     """Advance the time and make a block, which does all work that is due by then. After a week, all posts are paid out."""
     node.devchain.set_next_block_time(node.chain.state.head_time + seconds)
-    node.devchain.make_block()
+    await node.processor.make_block(node.devchain.make_block)
 
 
 def postpone_payouts(node: Node, count: int) -> None:
@@ -509,11 +519,17 @@ def fork(node: Node, blocks: int) -> None:
     node.coming = longer[-1]
 
 
-def switch(node: Node) -> None:
+async def switch(node: Node) -> None:
     """Push the last block of the longer branch, which makes it the main branch."""
-    assert node.coming is not None, "fork has made it"
-    switched = node.chain.push_block(node.coming, TRUSTED)
-    assert switched, "the other branch is longer"
+    block = node.coming
+    assert block is not None, "fork has made it"
+
+    def push() -> SignedBlock:
+        node.chain.push_block(block, TRUSTED)
+        return block
+
+    await node.processor.make_block(push)
+    assert node.chain.state.props.head_block_id == block.id, "the other branch is longer"
 
 
 async def notify_subscribers(node: Node, count: int) -> None:

@@ -282,6 +282,7 @@ class MainBranch:
         self.forks.pop_head()
         # Blocks are popped newest first. Prepending each keeps the transactions in chain order.
         self._pool.popped.extendleft(reversed(head.transactions))
+        self.state.journal.on_undone()
         return PoppedBlock(head, skip, tuple(keys))
 
     def require_reversible(self) -> None:

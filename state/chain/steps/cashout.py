@@ -37,6 +37,7 @@ class RewardPool(Struct, frozen=True):
 
 
 PAYOUT_UNITS = 2
+DUE_OF_UNIT = 32  # due posts that are listed per unit of work
 
 
 def process_comment_cashout(state: State, block: SignedBlock) -> None:
@@ -58,7 +59,9 @@ def pay_from_fund(state: State, fund: RewardFund) -> None:
     now = state.head_time
     claims = decayed(state, fund)
     due = comments_due(state)
-    for comment in due:
+    for index, comment in enumerate(due, 1):
+        if not index % DUE_OF_UNIT:
+            state.work.spend(1, "due posts")
         if comment.net_rshares > 0:
             claims = (claims + curve_value(fund.author_reward_curve, comment.net_rshares, fund.content_constant)) % WORD128
     balance = fund.reward_balance
@@ -94,6 +97,9 @@ def comments_due(state: State) -> list[Comment]:
         if comment.cashout_time > now:
             break
         due.append(comment)
+        if not len(due) % DUE_OF_UNIT:
+            state.work.spend(1, "due posts")
+    state.work.announce(len(due) * PAYOUT_UNITS)
     return due
 
 

@@ -153,9 +153,11 @@ def clear_expired_transactions(state: State, block: SignedBlock) -> None:
     """
     records = state.transactions
     while expired := records.by_expiration.earliest_before(block.timestamp):
-        state.work.spend(1 + len(expired) // RECORDS_OF_UNIT, "expired transactions")
-        for record in expired:
+        state.work.spend(1, "expired transactions")
+        for index, record in enumerate(expired, 1):
             records.remove(record)
+            if not index % RECORDS_OF_UNIT:
+                state.work.spend(1, "expired transactions")
 
 
 def clear_expired_delegations(state: State, block: SignedBlock) -> None:
