@@ -322,6 +322,8 @@ class Processor:
         def on_a_copy() -> object:
             self._leave()
             self.chain.is_disposable = True
+            # The job that forks can't be interrupted in the child, where nothing resumes it.
+            self.chain.state.work.on_pause = None
             return work()
 
         return ForkedChild(on_a_copy)
@@ -336,7 +338,8 @@ class Processor:
         try:
             async with self._copying:
                 child: ForkedChild = await self._in_turn(partial(self.fork, partial(encoded_result, work)))
-                return decoded_result(await child.wait())
+                result: Result = decoded_result(await child.wait())
+                return result
         except ChildFailed as error:
             raise Refused("${error}", condition="a copy can be read", error=str(error)) from None
 

@@ -97,6 +97,9 @@ class StubProcessor:
     async def in_turn(self, work: Callable[[], Result]) -> Result:
         return work()
 
+    async def in_copy(self, work: Callable[[], Result]) -> Result:
+        return work()
+
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
         """Run all steps of `work` immediately and return its result."""
         return run_steps(work())

@@ -20,6 +20,7 @@ from node.devchain.devchain import DevChain
 from node.monitoring.counters import Counters
 from node.monitoring.health import Parts, health
 from node.monitoring.metrics import Metrics
+from node.processor.preemption import RUN_SECONDS_MAX
 from node.processor.standby import ASKED_AT_ONCE_MAX, Standby
 from node.runtime.errors import FileError
 from node.storage.blocklog import BlockLog
@@ -29,7 +30,7 @@ from rpc.http.server import serve
 from rpc.jsonrpc.read_only import MEMBERS_MAX, answer_read
 from rpc.push.hub import Hub
 from state.protocol.errors import Refused
-from state.protocol.work import ANNOUNCED_UNITS_MIN
+from state.protocol.work import ANNOUNCED_UNITS_MIN, PAUSE_UNITS
 from tests.helpers.log_capture import capture_logs
 from tests.helpers.nodes import START, empty_blocks, transfer
 from tests.helpers.push import lines
@@ -282,10 +283,17 @@ async def test_a_function_in_a_copy_leaves_the_chain_and_its_refusal_is_returned
     processor.can_fork = served.may_end = True
     nursery.start_soon(processor.run)
     await processor.push_block(served.block)
-    there = await processor.in_copy(lambda: [chain.is_disposable, chain.clear_pending(), os.getpid()])
-    assert there[0]
-    assert there[2] != os.getpid()
-    assert not chain.is_disposable
+    work, now = chain.state.work, os.getpid()
+
+    def rewind() -> list[int]:
+        for _ in range(10):
+            time.sleep(RUN_SECONDS_MAX / 2)
+            work.undo(PAUSE_UNITS + 1)
+        return [chain.rewind(), os.getpid()]
+
+    rewound, process = await processor.in_copy(rewind)
+    assert rewound == chain.irreversible < chain.state.props.head_block_number
+    assert process != now
 
     def refuse() -> None:
         raise Refused("there are ${n} of ${what}", condition="n < 2", n=2, what="x" * 100_000)
