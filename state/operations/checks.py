@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from state.protocol.constants import COIN_MAX_MEMO_SIZE, COIN_MAX_PERMLINK_LENGTH, COIN_MAX_WITNESS_URL_LENGTH
-from state.protocol.errors import require
+from state.protocol.errors import Refused, require
 from state.protocol.values import jsontext, text
 
 
 def require_account_name(name: str) -> None:
     """Refuse an invalid account name."""
-    require(text.is_valid_account_name(name), "Account name ${n} is invalid", condition="is_valid_account_name( name )", n=name)
+    if not text.is_valid_account_name(name):
+        raise Refused("Account name ${n} is invalid", condition="is_valid_account_name( name )", n=name)
 
 
 def require_optional_account_name(name: str) -> None:
@@ -26,14 +27,18 @@ def require_optional_account_name(name: str) -> None:
 
 def require_permlink(link: str) -> None:
     """Refuse a permlink of more than 255 bytes, or one that is not UTF-8. New comments have stricter rules."""
-    require(text.size(link) < COIN_MAX_PERMLINK_LENGTH, "permlink is too long", condition="permlink.size() < COIN_MAX_PERMLINK_LENGTH")
-    require(text.is_utf8(link), "permlink not formatted in UTF8", condition="fc::is_utf8( permlink )")
+    if text.size(link) >= COIN_MAX_PERMLINK_LENGTH:
+        raise Refused("permlink is too long", condition="permlink.size() < COIN_MAX_PERMLINK_LENGTH")
+    if not text.is_utf8(link):
+        raise Refused("permlink not formatted in UTF8", condition="fc::is_utf8( permlink )")
 
 
 def require_memo(note: str) -> None:
     """Refuse a memo of more than 2047 bytes, or one that is not UTF-8."""
-    require(text.size(note) < COIN_MAX_MEMO_SIZE, "Memo is too large", condition="memo.size() < COIN_MAX_MEMO_SIZE")
-    require(text.is_utf8(note), "Memo is not UTF8", condition="fc::is_utf8( memo )")
+    if text.size(note) >= COIN_MAX_MEMO_SIZE:
+        raise Refused("Memo is too large", condition="memo.size() < COIN_MAX_MEMO_SIZE")
+    if not text.is_utf8(note):
+        raise Refused("Memo is not UTF8", condition="fc::is_utf8( memo )")
 
 
 def require_json_metadata(json: str, field: str = "json_metadata") -> None:

@@ -38,7 +38,8 @@ class Vote(Operation, frozen=True):
     def validate(self, codecs: Codecs) -> None:
         require_account_name(self.voter)
         require_account_name(self.author)
-        require(abs(self.weight) <= COIN_100_PERCENT, "Weight is not a COINIT percentage", condition="abs(weight) <= COIN_100_PERCENT")
+        if abs(self.weight) > COIN_100_PERCENT:
+            raise Refused("Weight is not a COINIT percentage", condition="abs(weight) <= COIN_100_PERCENT")
         require_permlink(self.permlink)
 
     def apply(self, state: State) -> None:

@@ -47,6 +47,13 @@ class CustomJson(Operation, frozen=True):
         needed.active.update(self.required_auths)
         needed.posting.update(self.required_posting_auths)
 
+    def sole_signer(self) -> tuple[str, str]:
+        posting = self.required_posting_auths
+        return ("posting", posting[0]) if len(posting) == 1 and not self.required_auths else ("", "")
+
+    def impacted(self) -> set[str]:
+        return {*self.required_auths, *self.required_posting_auths}
+
     def validate(self, codecs: Codecs) -> None:
         require(
             self.required_auths or self.required_posting_auths,
@@ -104,13 +111,13 @@ class CustomBinary(Operation, frozen=True):
 def require_id(name: str) -> None:
     """Refuse an id that is too long. Ids decoded from the wire format are already truncated."""
     size = text.size(name)
-    require(
-        size <= COIN_CUSTOM_OP_ID_MAX_LENGTH,
-        "Operation ID length exceeded. Max: ${max} Current: ${n}",
-        condition="id.size() <= COIN_CUSTOM_OP_ID_MAX_LENGTH",
-        max=COIN_CUSTOM_OP_ID_MAX_LENGTH,
-        n=size,
-    )
+    if size > COIN_CUSTOM_OP_ID_MAX_LENGTH:
+        raise Refused(
+            "Operation ID length exceeded. Max: ${max} Current: ${n}",
+            condition="id.size() <= COIN_CUSTOM_OP_ID_MAX_LENGTH",
+            max=COIN_CUSTOM_OP_ID_MAX_LENGTH,
+            n=size,
+        )
 
 
 def require_members(state: State, n: int, what: str) -> None:

@@ -7,7 +7,7 @@ from state.effects.treasury import is_closed_treasury, require_sbd_for_treasury
 from state.operations.checks import require_account_name, require_memo
 from state.protocol.codec.kinds import AccountName, Codecs, Text, UInt32
 from state.protocol.constants import COIN_SAVINGS_WITHDRAW_REQUEST_LIMIT, COIN_SAVINGS_WITHDRAW_TIME
-from state.protocol.errors import require
+from state.protocol.errors import Refused, require
 from state.protocol.operation import Operation, operation
 from state.protocol.values.asset import COIN, SBD, Asset, is_vesting
 from state.tables import State
@@ -26,8 +26,10 @@ class Transfer(Operation, frozen=True):
     def validate(self, codecs: Codecs) -> None:
         require_account_name(self.from_)
         require_account_name(self.to)
-        require(not is_vesting(self.amount.symbol), "Transfer of vesting is not allowed.", condition="amount.symbol.is_vesting() == false")
-        require(self.amount.amount > 0, "Cannot transfer a negative amount (aka: stealing)", condition="amount.amount > 0")
+        if is_vesting(self.amount.symbol):
+            raise Refused("Transfer of vesting is not allowed.", condition="amount.symbol.is_vesting() == false")
+        if self.amount.amount <= 0:
+            raise Refused("Cannot transfer a negative amount (aka: stealing)", condition="amount.amount > 0")
         require_memo(self.memo)
 
     def apply(self, state: State) -> None:

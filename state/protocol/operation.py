@@ -88,6 +88,10 @@ class Operation(Struct, frozen=True, gc=False):
     def authorities(self, needed: Needed) -> None:
         """Add the required authorities of this operation."""
 
+    def sole_signer(self) -> tuple[str, str]:
+        """Return the role and the account if the operation needs only one account's authority, named in a field, and else empty texts."""
+        return (self.SIGNER_ROLE, getattr(self, self.SIGNER)) if self.SIGNER else ("", "")
+
     def impacted(self) -> set[str]:
         """Return the accounts whose history includes the operation."""
         needed = Needed.by((self,))

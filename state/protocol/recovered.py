@@ -35,8 +35,14 @@ def keep_keys(block: SignedBlock, keys: bytes) -> None:
         block.signer = keys[:ANSWER_SIZE]
     at = ANSWER_SIZE
     for trx in block.transactions:
-        end = at + ANSWER_SIZE * len(trx.signatures)
-        keep_signers(trx, keys[at:end])
+        count = len(trx.signatures)
+        end = at + ANSWER_SIZE * count
+        if count == 1:
+            # `keep_signers`, inlined for nearly all transactions of a replay.
+            if keys[at]:
+                trx.signers = (keys[at:end],)
+        else:
+            keep_signers(trx, keys[at:end])
         at = end
     assert at == len(keys)
 

@@ -54,7 +54,22 @@ from typing import Any
 from msgspec import Struct
 
 from state.protocol.codec.fields import MISSING, Field, field_default, shown_fields, wire_fields
-from state.protocol.codec.kinds import AssetKind, Bounded, Codecs, Dump, Fixed, Flag, Kind, Maybe, Pack, Parse, String, Unpack, pack_length
+from state.protocol.codec.kinds import (
+    AssetKind,
+    Bounded,
+    Codecs,
+    Dump,
+    Fixed,
+    Flag,
+    Kind,
+    Many,
+    Maybe,
+    Pack,
+    Parse,
+    String,
+    Unpack,
+    pack_length,
+)
 from state.protocol.codec.kinds.base import LENGTHS
 from state.protocol.values.asset import Asset
 from state.protocol.values.convert import to_object
@@ -194,7 +209,10 @@ class UnpackCode:
                 # In this case the preceding text must be refused, and not the value that the function would read here.
                 self.lines.append("if i > len(b): raise Unexpected")
                 self.may_be_past_end = False
-            self.lines.append(f"{target}, i = read_{target}(b, i)")
+            if type(kind) is Many:  # often empty
+                self.lines += [f"if b[i]: {target}, i = read_{target}(b, i)", "else:", f"    {target} = ()", "    i += 1"]
+            else:
+                self.lines.append(f"{target}, i = read_{target}(b, i)")
 
     def add_text(self, target: str, kind: String) -> None:
         """Emit the code for a text whose length fits in one byte.

@@ -35,12 +35,11 @@ class Many(Kind):
         read, ascending, canonical = codecs.unpacker(self.element), self.ascending, codecs.canonical
 
         def unpack(data: bytes, i: int) -> tuple[tuple[Any, ...], int]:
-            n, i = unpack_count(data, i, canonical)
-            if n < 2:
-                if not n:
-                    return (), i
-                value, i = read(data, i)
+            n = data[i]
+            if n == 1 and i + 1 < len(data):  # the most frequent case
+                value, i = read(data, i + 1)
                 return (value,), i
+            n, i = unpack_count(data, i, canonical)
             values = []
             for _ in range(n):
                 value, i = read(data, i)
