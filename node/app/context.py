@@ -45,6 +45,7 @@ class NodeContext:
         self.clock = ChainClock(settings.clock, None if settings.time is None else settings.time * 1000, settings.steady)
         self.time_limit = TimeLimit(REAPPLY_MILLISECONDS_MAX, lambda: int(settings.stopwatch() * 1000))
         self.chain = new_chain(settings.spec, settings.base, settings.plugins, settings.disk, self.time_limit.is_over)
+        self.chain.state.journal.read_mode.memory.limit = settings.query_memory
         self.devchain = DevChain(
             self.chain,
             self.clock,

@@ -58,6 +58,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     sync: SyncPolicy = SyncPolicy()
     readers: int = 0  # additional processes that answer reads
     workers: int = 0  # processes that recover the keys of blocks in advance
+    query_memory: int | None = None  # bytes of what only reads need; None: no limit
     check_invariants: int = 0  # interval in blocks; 0: never
     stopwatch: Stopwatch = perf_counter  # measures time limits
     disk: Disk = SystemDisk()

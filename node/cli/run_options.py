@@ -40,6 +40,9 @@ DEFAULT_HTTP = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
 WORKERS_MAX = 64
 READERS_MAX = 64
 TIME_DIGITS_MAX = 20
+MEGABYTE = 1_000_000
+# All orders of a chain with 10^6 accounts and posts take about 200 MB, so only chains of several million rows reach the limit.
+QUERY_MEGABYTES = 1000
 
 Parsed = TypeVar("Parsed")
 
@@ -70,6 +73,9 @@ class Common:
     allow_debug: Annotated[
         Flag, ACCESS(help="Serve the debug methods to every client, even on an address that other machines can reach.")
     ] = False
+    query_memory: Annotated[
+        Natural, ACCESS(help="The maximum memory in MB of what only reads need, for example sorted lists, in each process (0: no limit).")
+    ] = QUERY_MEGABYTES
     ready_file: Annotated[Path | None, OUTPUT(help="A JSON file that exists while the node serves: address, chain, chain_id, pid.")] = None
     show_keys: Annotated[Flag, OUTPUT(help="Show the keys of all roles of the funded accounts.")] = False
     quiet: Annotated[Flag, OUTPUT(help="Print only warnings and errors, without the banner.")] = False
@@ -119,6 +125,7 @@ class Common:
             is_http2=self.http2,
             has_explorer=not self.no_explorer,
             is_debug_allowed=self.allow_debug,
+            query_memory=self.query_memory * MEGABYTE or None,
             announcer=Announcer(
                 ready_file=self.ready_file, shows_keys=self.show_keys, is_quiet=self.quiet, command=shlex.join(["bin/coind", *sys.argv[1:]])
             ),

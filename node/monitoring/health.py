@@ -74,6 +74,7 @@ def health(parts: Parts) -> PageReply:
 def members(parts: Parts, reason: str) -> dict[str, Any]:
     """Return the fields of the reply's JSON object, including `reason`."""
     spec, rest, producer = parts.chain.state.spec, parts.processor.summary, parts.producer
+    memory = parts.chain.state.journal.read_mode.memory
     because = NOT_ENABLED if producer is None else producer.trouble() or producer.idle()
     return (
         {
@@ -92,6 +93,8 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
             "pending_transactions": rest.pending,
             "pending_bytes": rest.pending_size,
             "pending_bytes_max": PENDING_SIZE_MAX + KEPT_SIZE,
+            "query_memory_bytes": memory.size,
+            "query_memory_bytes_max": memory.limit,
             "producing": not because,
             "not_producing_because": because,
             "last_slot": None if producer is None else producer.outcome.name.lower(),

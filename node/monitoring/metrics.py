@@ -28,7 +28,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 UNKNOWN = "unknown"  # the label of requests that call no method
 SAMPLE_SIZE = 8  # rows from which the size of a row is estimated
 KINDS = (Table, AppendLists, OperationLog)
-ENTRY_SIZE = 120  # bytes of an index entry, estimated
+ENTRY_SIZE = 120  # bytes of an index entry, estimated; lazy indices count as query memory
 CONSENSUS = "chain"
 # Deprecated names of version 0.1, which are still exported.
 OLD_NAMES = {
@@ -70,6 +70,7 @@ class Metrics:
         yield from reader_families(parts)
         yield from counted(parts.counters)
         yield from with_old_names(queue_families(parts))
+        yield from query_memory_families(parts)
         yield from work_families(parts)
         yield from with_old_names(loop_families(parts))
         yield from table_families(parts.chain.state)
@@ -210,6 +211,15 @@ def queue_families(parts: Parts) -> "Iterator[Metric]":
         yield gauge("coind_client_resources_used", "Resources that connections use", labels=("kind",), values=amounts)
         yield gauge("coind_client_resources_limit", "Limits of these resources", labels=("kind",), values=bounds)
     yield gauge("coind_journal_records", "Records of the undo journal", len(parts.chain.state.journal))
+
+
+def query_memory_families(parts: Parts) -> "Iterator[Metric]":
+    """Yield the memory of what only reads need, and its limit."""
+    memory = parts.chain.state.journal.read_mode.memory
+    yield gauge("coind_query_memory_bytes", "Memory of what only reads need, for example sorted lists, estimated", memory.size)
+    if memory.limit is not None:
+        yield gauge("coind_query_memory_bytes_max", "Limit of that memory", memory.limit)
+    yield counter("coind_query_memory_dropped", "Sorted lists and the like that were dropped because of the limit", memory.dropped)
 
 
 def work_families(parts: Parts) -> "Iterator[Metric]":

@@ -20,8 +20,9 @@ from state.tables import State
 # minimum is about a block interval. A run without changes takes 2 ms.
 PAUSE_TIMES = 20
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 3, 60
-# Each order of a table takes about 150 bytes per row. Orders of larger tables are sorted only when a client reads them.
+# Sorting the orders of a larger table would take seconds of CPU time. They are sorted only when a client reads them.
 TABLE_ROWS_MAX = 200_000
+ORDER_ROW_SIZE = 8  # bytes per row of an order
 
 Value = TypeVar("Value")
 
@@ -40,6 +41,7 @@ async def warm_periodically(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
         while True:
             restored = trio.Event()
             begun = trio.current_time()
+            state.journal.read_mode.memory.end_period()
             await warm_up(state, gate)
             pause = PAUSE_TIMES * (trio.current_time() - begun)
             with trio.move_on_after(min(max(pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)):
@@ -52,9 +54,13 @@ async def warm_periodically(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
 
 
 async def warm_up(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
-    """Run the reads that the plugins declare, and sort the lazy indices of all tables, in chunks between other tasks."""
+    """Run the reads that the plugins declare, and sort the lazy indices of all tables, in chunks between other tasks.
+
+    What the limit of the query memory leaves no room for is not read in advance.
+    """
+    memory = state.journal.read_mode.memory
     for plugin in PLUGINS.values():
-        if plugin.is_on(state):
+        if plugin.is_on(state) and memory.has_room((memory.limit or 0) // 8):
             for read in await run_incrementally(state, gate, partial(plugin.warm_up_reads, state, plugin.of(state))):
                 await run_incrementally(state, gate, read)
     # A list, since attributes can change while other tasks run.
@@ -66,9 +72,11 @@ async def warm_up(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
 
 def lazy_index_reads(table: Table[Any]) -> list[Callable[[], object]]:
     """Return functions that each read, and thereby sort, a lazy index of the table. Return none for a table with more than TABLE_ROWS_MAX
-    rows.
+    rows, or if the query memory has no room for its indices.
     """
-    return [order.first for order in table.lazy_orders] if len(table) <= TABLE_ROWS_MAX else []
+    size = ORDER_ROW_SIZE * len(table) * len(table.lazy_orders)
+    is_small = len(table) <= TABLE_ROWS_MAX and table.journal.read_mode.memory.has_room(size)
+    return [order.first for order in table.lazy_orders] if is_small else []
 
 
 async def run_incrementally(state: State, gate: ReadGate, read: Callable[[], Value]) -> Value:

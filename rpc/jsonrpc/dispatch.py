@@ -41,7 +41,7 @@ from rpc.jsonrpc.scheduler import AnswerElsewhere, ReadGate, ReplyScheduler, Sto
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.convert import json_int, to_object
-from state.protocol.work import ONE_CALL, TooMuchWork, Work
+from state.protocol.work import ONE_CALL, UNITS_MAX, TooMuchWork, Work
 from state.store.lazy.incremental import NotReady, ReadMode
 
 # Larger bodies are decoded one at a time, so that other requests wait for at most one of them. Decoding a body of this size takes some ms.
@@ -290,6 +290,7 @@ class Service:
             """
             nonlocal not_ready, repetitions
             try:
+                self._charge(not_ready, given[1])
                 if not_ready.advance():
                     return None
                 return self._call_sync(bound, given, request_id, request, repetitions < PREPARED_AGAIN_MAX)
@@ -306,6 +307,15 @@ class Service:
         except NotHere as not_here:
             reply = await self._fetch_and_call(not_here, bound, given, request_id, request)
         return reply
+
+    def _charge(self, not_ready: NotReady, caller: Caller) -> None:
+        """Charge a caller for preparatory work that would not be necessary without the limit of the query memory. Raises
+        RefusedTooOften.
+        """
+        if not_ready.units:
+            self._allowances.units_max(caller)
+            self._allowances.charge(caller, min(not_ready.units, UNITS_MAX), not_ready)
+            not_ready.units = 0
 
     async def _fetch_and_call(
         self, not_here: NotHere, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any

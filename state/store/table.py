@@ -129,8 +129,8 @@ class Table(BackgroundLoadable, Generic[RowT]):
 
     @property
     def index_count(self) -> int:
-        """The number of indices."""
-        return len(self._keys) + len(self._orders) + len(self._lazy)
+        """The number of indices that always contain all rows."""
+        return len(self._keys) + len(self._orders)
 
     def sample(self, count: int) -> list[RowT]:
         """Return up to `count` rows in arbitrary order. The time doesn't depend on the size of the table."""

@@ -71,3 +71,13 @@ async def test_a_failing_read_stops_only_the_warm_up(node: Node, monkeypatch: py
         await warm_up.warm_periodically(state)
     assert [(line["event"], str(line["exc_info"])) for line in lines] == [("warm-up failed and has stopped", "rows that can't be compared")]
     assert state.on_restored == listeners
+
+
+async def test_nothing_is_read_in_advance_without_room(node: Node) -> None:
+    state = node.chain.state
+    state.journal.read_mode.memory.limit = 1
+    await warm_up.warm_up(state)
+    assert all(order.dirty for order in state.comments.lazy_orders)
+    state.journal.read_mode.memory.limit = None
+    await warm_up.warm_up(state)
+    assert not any(order.dirty for order in state.comments.lazy_orders)

@@ -11,6 +11,7 @@ from rpc.declare.method import VALUES_MAX, Method, method
 from rpc.jsonrpc.allowance import ALLOWANCE_UNITS, CALL_UNITS_MIN, Allowances
 from rpc.jsonrpc.dispatch import Service
 from state.protocol.work import LOCAL_UNITS_MAX, UNITS_MAX, TooMuchWork, Work
+from state.store.lazy.incremental import NotReady
 from tests.helpers.api import ApiChain
 from tests.helpers.fakes import fake_wire
 
@@ -91,3 +92,41 @@ def test_a_transaction_with_too_many_values_is_not_decoded(monkeypatch: pytest.M
     body = {"jsonrpc": "2.0", "id": 1, "method": "condenser_api.broadcast_transaction", "params": [{"operations": [0] * VALUES_MAX}]}
     error = json.loads(api.answer(json.dumps(body).encode(), local=False))["error"]
     assert error["data"]["name"] == TooMuchWork.NAME
+
+
+async def test_sorting_again_what_the_limit_of_the_memory_dropped_is_paid_for() -> None:
+    registry: dict[str, Method] = {}
+    units = UNITS_MAX
+    is_sorted = False
+
+    def advance() -> bool:
+        nonlocal is_sorted
+        is_sorted = True
+        return False
+
+    @method("a_api.read", registry=registry)
+    def read(state: Work) -> int:
+        """Read a list that was dropped."""
+        nonlocal is_sorted
+        if not is_sorted:
+            raise NotReady(advance, units)
+        is_sorted = False
+        return 7
+
+    work, allowances = Work(), Allowances(lambda: 0.0)
+    service = Service(registry.values(), wire=fake_wire(), state=work, work=work, allowances=allowances)
+
+    async def replies(caller: Caller, count: int) -> list[bool]:
+        """Return for each of some calls whether it was answered."""
+        body = b'{"jsonrpc":"2.0","id":1,"method":"a_api.read","params":{}}'
+        found = [await service.answer_in_turn(body, caller) for _ in range(count)]
+        return ["result" in json.loads(reply if isinstance(reply, bytes) else await reply) for reply in found]
+
+    paid = ALLOWANCE_UNITS // UNITS_MAX
+    assert await replies(ONE, paid + 2) == [True] * paid + [False] * 2
+    assert await replies(LOCAL, 2 * paid) == [True] * (2 * paid)
+    units = 0
+    assert await replies(ONE, 2) == [True, True]
+    units = 100 * UNITS_MAX
+    assert await replies(OTHER, 1) == [True]
+    assert not allowances.is_used_up(OTHER), "a call costs at most as much as a refused one"
