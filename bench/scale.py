@@ -69,7 +69,7 @@ class ScaleChain(BenchChain):
         self.body = (BODY * (body_bytes // len(BODY) + 1))[:body_bytes]
         self.log = BlockLog(folder, self.state.wire)
         self.on_head_change.append(lambda change: self.log.switch(change.popped, change.applied))
-        self.irreversible_blocks.attach_log(self.log.packed, self.log.__len__)
+        self.irreversible_blocks.attach_log(self.log.packed, self.log.__len__, self.log.part)
         self.produce(NOW)
 
     def push(self, *operations: Operation) -> None:

@@ -134,7 +134,7 @@ async def load(context: NodeContext, folder: DataFolder) -> LoadedSnapshot | Non
     log = folder.log
     for note in log.notes:
         _log.warning(note, head_block_number=log.head.number)
-    context.chain.irreversible_blocks.attach_log(log.packed, lambda: log.head.number)
+    context.chain.irreversible_blocks.attach_log(log.packed, lambda: log.head.number, log.part)
     loaded = resume(context.chain, folder_of(folder.path), context.settings.disk, log.packed) if folder.is_verified else None
     for block_id, edits in folder.edits.edits().items():
         context.chain.plan_edits(block_id, edits)

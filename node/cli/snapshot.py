@@ -1,6 +1,6 @@
 """`coind snapshot`: saves, lists, loads, verifies and compares snapshots of a chain's state, without starting a node."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from node.app.settings import Settings
 from node.cli.parameters import Chain, Config, Flag, Repeated, data_folder
 from node.history.apply import TRUST_OWN, ChainCursor, replay
 from node.history.chain_detection import recorded_variant, stored_variant
+from node.history.sources import OlderBlocks
 from node.runtime.errors import NodeError, last_line
 from node.runtime.output import say
 from node.runtime.shutdown import run_to_end
@@ -22,13 +23,15 @@ from node.snapshots.differences import differences
 from node.snapshots.file import Snapshot, SnapshotError
 from node.snapshots.folder import BLOCKS, folder_of, paths, require_in_log, save
 from node.snapshots.folder import load as load_snapshot
-from node.snapshots.install import install
+from node.snapshots.install import blocks_of, install
 from node.specs.builder import DEFAULT_CHAIN, load_spec
 from node.specs.plugins import chosen_plugins
 from node.storage.datafolder import DataFolder, fork_in
 from node.storage.disk import SystemDisk
 from state.chain.digest import state_digest
 from state.protocol.spec import ChainSpec
+from state.protocol.transaction import Wire
+from state.snapshot.image import Older
 from state.tables import State
 
 snapshot = App(name="snapshot", help="Save, list, load, verify or compare snapshots of the state.", group_commands="Commands")
@@ -133,7 +136,7 @@ def diff_command(
     config: Config = None,
 ) -> int:
     """Show the tables in which two snapshots differ, and their first differing rows (exit status 1: they differ)."""
-    one, other = load_state(first, chain), load_state(second, chain)
+    one, other = (load_state(path, chain, older=None) for path in (first, second))
     found = False
     for line in differences(one, other, rows):
         found = True
@@ -186,19 +189,33 @@ def verify(path: Path, name: str, folder: Path | None) -> None:
         opened.check()
     finally:
         opened.close()
-    digest = state_digest(load_state(path, name, folder))
+    digest = state_digest(load_state(path, name, folder, older=older_blocks))
     if digest != opened.head.digest:
         raise SnapshotError(f"{path}: its state has the digest {digest}, not {opened.head.digest}")
 
 
-def load_state(path: Path, name: str, folder: Path | None = None) -> State:
-    """Load a snapshot with the plugins that it contains, and return its state."""
+def load_state(path: Path, name: str, folder: Path | None = None, *, older: Callable[[Path, Path | None, Wire], Older] | None) -> State:
+    """Load a snapshot with the plugins that it contains, and return its state. Without `older`, texts of posts can't be read."""
     opened = opened_snapshot(path)
     spec, fork = spec_for(name, opened, folder)
     chain = new_chain(spec, path if fork == path else None, opened.head.plugins)
     if fork != path:
-        load_snapshot(chain, path, SystemDisk()).finish()
+        find = None if older is None else older(path, folder, chain.state.wire)
+        load_snapshot(chain, path, SystemDisk(), find).finish()
     return chain.state
+
+
+def older_blocks(path: Path, folder: Path | None, wire: Wire) -> Older:
+    """Return a function that finds the blocks up to that of a snapshot: those in it, or in the block log of `folder` or of the snapshot's
+    own data folder.
+    """
+    snapshot = Snapshot(path, SystemDisk())
+    try:
+        if snapshot.has(BLOCKS):
+            return {block.number: wire.pack_block(block) for block in blocks_of(snapshot, wire)}.get
+    finally:
+        snapshot.close()
+    return OlderBlocks(folder or path.resolve().parent.parent, wire).find
 
 
 def spec_for(name: str, opened: Snapshot, folder: Path | None = None) -> tuple[ChainSpec, Path | None]:

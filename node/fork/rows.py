@@ -47,6 +47,7 @@ from state.protocol.values.text import is_valid_account_name
 from state.protocol.virtual import FillOrder
 from state.store import Row
 from state.tables import accounts, content, globals, market, payments, proposals, smt, witnesses
+from state.tables.texts import CommentContent
 
 CHAINS_KEPT_MAX = 8
 LIST_MAX, NOTES_MAX = 100_000, 200
@@ -85,7 +86,7 @@ def _row(record: type[Struct], row: type[Row], *optional: str) -> Shape:
 
 
 ACCOUNT_PARTS = (("row", accounts.Account), ("authority", accounts.AccountAuthority), ("metadata", accounts.AccountMetadata))
-COMMENT_PARTS = (("row", content.Comment), ("texts", content.CommentContent), ("root", content.Comment))
+COMMENT_PARTS = (("row", content.Comment), ("texts", CommentContent), ("root", content.Comment))
 # Members that nodes behind an indexer leave out. posts.py computes them.
 UNINDEXED = frozenset((
     "root_author", "root_permlink", "active", "net_rshares", "abs_rshares", "vote_rshares", "children_abs_rshares", "max_cashout_time",

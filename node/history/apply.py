@@ -241,4 +241,4 @@ def keep_last_block_only(chain: Chain) -> None:
         return next((state.wire.pack_block(block) for block in blocks if block.number == number), None)
 
     state.listeners.before_block.append(add)
-    chain.irreversible_blocks.attach_log(find, lambda: state.props.head_block_number)
+    chain.irreversible_blocks.attach_log(find, lambda: state.props.head_block_number, has_all=False)

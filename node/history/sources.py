@@ -4,7 +4,7 @@ import os
 import stat
 from array import array
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Protocol
 
@@ -171,29 +171,45 @@ class OlderBlocks:
     """
 
     def __init__(self, path: Path, wire: Wire) -> None:
-        self._path, self._wire = path, wire
+        self._log = path / LOG_NAME if path.is_dir() else path
         self._starts: array[int] | None = None
         self._file: Readable | None = None
-        self._begin = 0
+        self._begin, self._is_closed = 0, False
+        self._process = os.getpid()
+        self._files: list[Readable] = []
 
     def find(self, number: int) -> bytes | None:
-        """Return the bytes of a block, or None if the file doesn't contain it."""
+        """Return the bytes of a block, or None if the file doesn't contain it. Raises FileError if the file was cut."""
         if self._starts is None:
             self._starts = self._look()
         index = number - self._begin
-        if self._file is None or not 0 <= index < len(self._starts) - 1:
+        if not 0 <= index < len(self._starts) - 1:
             return None
         start = self._starts[index]
-        return self._file.read(self._starts[index + 1] - OFFSET.size - start, start)
+        size = self._starts[index + 1] - OFFSET.size - start
+        try:
+            if self._file is not None and self._process != os.getpid():
+                # A forked child has closed the file. The number of its descriptor can be that of another file, so it isn't closed again.
+                self._files.append(self._file)
+                self._file, self._process = SYSTEM.open_to_read(self._log), os.getpid()
+            file = self._file or SYSTEM.open_to_read(self._log)
+            with nullcontext() if self._file else closing(file):
+                packed = file.read(size, start)
+        except OSError as error:
+            raise FileError(f"{self._log}: block {number}, at byte {start}, can't be read: {error.strerror}") from None
+        if len(packed) < size:
+            raise FileError(f"{self._log}: block {number}, at byte {start}, is gone: another program has cut the file")
+        return packed
 
     def close(self) -> None:
-        """Close the file. Later calls of `find` return None."""
+        """Close the file. Each later call of `find` opens it."""
         if self._file is not None:
             self._file.close()
             self._file = None
+        self._is_closed = True
 
     def _look(self) -> "array[int]":
-        path = self._path / LOG_NAME if self._path.is_dir() else self._path
+        path = self._log
         none: array[int] = array("Q")
         try:
             # The file stays open until `close`.
@@ -206,7 +222,10 @@ class OlderBlocks:
                 return none
             self._begin = number_at(file, 0)
             starts.append(file.size())
-            self._file = file
+            if self._is_closed:
+                file.close()
+            else:
+                self._file = file
             return starts
         except OSError:
             return none

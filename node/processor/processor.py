@@ -134,7 +134,7 @@ class Processor:
         chain.on_head_change.append(self._on_head_change)
         if log is not None:
             # After a failure the log no longer follows the chain.
-            chain.irreversible_blocks.attach_log(log.packed, lambda: 0 if self.failure else log.head.number)
+            chain.irreversible_blocks.attach_log(log.packed, lambda: 0 if self.failure else log.head.number, log.part)
 
     @property
     def queue_length(self) -> int:

@@ -89,13 +89,20 @@ def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) 
     head = head_of(chain)
     path = folder / name_of(head)
     with written_whole(disk, path) as file:
-        write_sections(SnapshotWriter(file), chain, head, with_blocks=with_blocks).finish(VERSION, chain.state.spec, head)
+        writer = write_sections(SnapshotWriter(file), chain, head, with_blocks=with_blocks, is_used_with_log=True)
+        writer.finish(VERSION, chain.state.spec, head)
     return path
 
 
-def write_sections(writer: SnapshotWriter, chain: Chain, head: SnapshotHeader, *, with_blocks: bool) -> SnapshotWriter:
-    """Write all sections of a chain that was rewound to the block of `head`. Return the writer."""
-    for name, part in parts_of(chain.state).items():
+def write_sections(
+    writer: SnapshotWriter, chain: Chain, head: SnapshotHeader, *, with_blocks: bool, is_used_with_log: bool = False
+) -> SnapshotWriter:
+    """Write all sections of a chain that was rewound to the block of `head`. Return the writer.
+
+    The texts of comments are left out if they can be read from the blocks: those in the snapshot, or those of the chain's log.
+    """
+    has_blocks = with_blocks or (chain.irreversible_blocks.are_logged and is_used_with_log)
+    for name, part in parts_of(chain.state, has_blocks=has_blocks).items():
         writer.section(name, part.schema, part.dump())
     if with_blocks:
         writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
@@ -188,7 +195,13 @@ def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is
         now = chain.savepoint()
         try:
             with collector_off():
-                return LoadedSnapshot(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older or no_block))
+                found = LoadedSnapshot(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older or no_block))
+            if older is not None and chain.state.comment_contents.has_positions and older(snapshot.head.number) is None:
+                raise IncompatibleSnapshot(
+                    f"{path}: has the positions of the posts' texts in the blocks instead of the texts, and the blocks aren't here; "
+                    "use it with the block log of its chain, as a file that isn't compressed"
+                )
+            return found
         except BaseException:
             chain.restore(now)
             raise

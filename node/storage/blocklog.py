@@ -6,6 +6,7 @@ restart; a fork switch truncates them. When `append` returns, the operating syst
 changed blocks are detected on startup. Source: wire-format.md §7.
 """
 
+import os
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -69,6 +70,7 @@ class BlockLog:
         # The path to which the blocks were written again after the log's file was removed or replaced.
         self._rescued: Path | None = None
         self._files: list[File] = []
+        self._process = os.getpid()
         try:
             self._require_log()
             self._log = self._opened(LOG_NAME)
@@ -203,27 +205,45 @@ class BlockLog:
 
     def reopen(self) -> None:
         """Reopen the log, read-only, in a forked child. The inherited file descriptors hold the parent's lock, which must not outlive the
-        parent.
+        parent. The first read in a child calls this, too.
 
         Raises FileError if the path now leads to another file, and OSError.
         """
-        self._log = self._disk.open_to_read(self.path)
+        self._log, self._process = self._disk.open_to_read(self.path), os.getpid()
         last = self.packed(self._head.number)
         if last is not None and crc32(frame(last, self._starts[-1])) != self._sums[-1]:
             raise FileError(f"{self.path} was replaced")
 
     def packed(self, number: int) -> bytes | None:
         """Return the bytes of a block, or None if the log doesn't have it. Raises FileError if another program truncated the file."""
+        place = self._place(number)
+        return None if place is None else self._read(number, *place)
+
+    def part(self, number: int, left: int, size: int) -> bytes | None:
+        """Return at most `size` bytes that begin `left` bytes before the end of a block, or None if the log doesn't have it. Raises
+        FileError as `packed` does.
+        """
+        place = self._place(number)
+        if place is None:
+            return None
+        begin = max(place[1] - left, place[0])
+        return self._read(number, begin, min(begin + size, place[1]))
+
+    def _place(self, number: int) -> tuple[int, int] | None:
+        """Return the begin and the end of a block's bytes, or None if the log doesn't have it."""
         head, index = self._head, number - self._base.number - 1
         if index < 0 or number > head.number:
             return None
-        start = self._starts[index]
-        end = (self._starts[index + 1] if number < head.number else head.end) - OFFSET.size
-        packed = self._log.read(end - start, start)
-        if len(packed) < end - start:
+        return self._starts[index], (self._starts[index + 1] if number < head.number else head.end) - OFFSET.size
+
+    def _read(self, number: int, begin: int, end: int) -> bytes:
+        if self._process != os.getpid():
+            self.reopen()
+        data = self._log.read(end - begin, begin)
+        if len(data) < end - begin:
             # Without this check, a client would get the parse error of the truncated block as an error in its own block.
-            raise FileError(f"{self.path}: block {number}, at byte {start}, is gone: another program has cut the file")
-        return packed
+            raise FileError(f"{self.path}: block {number}, at byte {begin}, is gone: another program has cut the file")
+        return data
 
     def blocks(self, first: int = 0) -> BlockFile:
         """Open the log for reading from block `first` on, by default from its first one, oldest first."""

@@ -8,16 +8,17 @@ from rpc.declare.record_fields import Big, BigText, DebtAmount, FieldPath
 from state.operations.content import Beneficiary
 from state.protocol.codec.kinds import AccountName, Bool, Many, Text, Time, UInt32
 from state.tables import State, content
+from state.tables.texts import CommentContent
 
 NO_COMMENT = content.Comment()
-NO_CONTENT = content.CommentContent()
+NO_CONTENT = CommentContent()
 
 
 class CommentView(Struct):
     """The object from which comment records are read: the comment's row, its title and body, and the root post of its discussion."""
 
     row: content.Comment
-    texts: content.CommentContent
+    texts: CommentContent
     root: content.Comment
 
 

@@ -37,6 +37,7 @@ from state.protocol.values.asset import nai_text
 from state.store import Ordered, Row, Table, Unique
 from state.tables import State, content, globals, market, payments, proposals, smt, witnesses
 from state.tables import accounts as accounts_tables
+from state.tables.texts import CommentContent
 
 KEY_BYTES = 33
 TIME, SBD_AMOUNT, SYMBOL = Seconds(), Amount(assets.SBD), SymbolKind()
@@ -191,7 +192,7 @@ def _of_post(state: State, row: Any) -> Named:
 NAMES: dict[type[Row], Callable[[State, Any], Named]] = {
     accounts_tables.AccountMetadata: lambda state, row: _account(state, row.account),
     content.Comment: lambda _, row: _post(row.author, row.permlink),
-    content.CommentContent: lambda state, row: _comment(state, row.comment),
+    CommentContent: lambda state, row: _comment(state, row.comment),
     content.CommentVote: _vote,
     globals.TransactionRecord: lambda _, row: Named(row.trx_id.hex()),
     market.LiquidityReward: lambda state, row: _account(state, row.owner),

@@ -13,6 +13,8 @@ from state.protocol.transaction import BlockHeader, SignedBlock, Wire
 
 Find = Callable[[int], bytes | None]
 """Returns the block with the given number as bytes."""
+FindPart = Callable[[int, int, int], bytes | None]
+"""Returns a part of a block, given the block's number, the number of bytes from the part to the end of the block, and the part's size."""
 
 
 def no_block(number: int) -> None:
@@ -40,6 +42,9 @@ class IrreversibleBlocks:
         self.blocks_in_memory: list[bytes] = []
         # Two functions of the log: one finds a block, one returns how many of its blocks are certainly those of the chain.
         self._in_log: tuple[Find, Callable[[], int]] | None = None
+        self._part_in_log: FindPart | None = None
+        # False if the attached log drops blocks.
+        self.has_all = True
         # Live copies of the main branch. Their blocks must be saved before the log is cut.
         self._branches: WeakSet[BranchCopy] = WeakSet()
         self._is_log_asked = True
@@ -53,6 +58,14 @@ class IrreversibleBlocks:
         if number <= self._base:
             return None
         return self.find(number) if number <= self.found else self.blocks_in_memory[number - self.found - 1]
+
+    def part(self, number: int, left: int, size: int) -> bytes | None:
+        """Return at most `size` bytes of an irreversible block that begin `left` bytes before its end, or None without this block."""
+        find = self._part_in_log
+        if find is not None and self._base < number <= self.found and self._in_log is not None and self.find == self._in_log[0]:
+            return find(number, left, size)
+        packed = self.packed(number)
+        return None if packed is None else packed[-left:][:size]
 
     def block(self, number: int) -> SignedBlock | None:
         """Return an irreversible block, or None if the chain comes from a snapshot without this block."""
@@ -81,12 +94,18 @@ class IrreversibleBlocks:
         else:
             self.blocks_in_memory.append(self._wire.pack_block(block))
 
-    def attach_log(self, find: Find, stored: Callable[[], int]) -> None:
+    @property
+    def are_logged(self) -> bool:
+        """Whether the blocks are in a log, so that a snapshot can refer to them."""
+        return self._in_log is not None and self.has_all
+
+    def attach_log(self, find: Find, stored: Callable[[], int], find_part: FindPart | None = None, *, has_all: bool = True) -> None:
         """Attach a log, so that blocks in it are not held in memory.
 
-        `stored` returns the number of blocks in the log, or 0 once the log no longer follows the chain.
+        `stored` returns the number of blocks in the log, or 0 once the log no longer follows the chain. `find_part` reads a part of a block
+        in less time than `find` the whole block. `has_all` is False if the log drops older blocks.
         """
-        self._in_log = find, stored
+        self._in_log, self._part_in_log, self.has_all = (find, stored), find_part, has_all
 
     def start_at(self, found: int, find: Find, held: list[bytes]) -> None:
         """Replace all blocks: `find` finds the blocks up to number `found`, and `held` contains the blocks after them."""

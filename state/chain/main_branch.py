@@ -16,6 +16,7 @@ from state.chain.pending_pool import PendingPool
 from state.chain.savepoints import BranchCopy
 from state.chain.sidecars import BlockSidecars
 from state.chain.skip import TRUSTED, Skip
+from state.chain.texts import BlockTexts
 from state.protocol.errors import ChainError, require
 from state.protocol.transaction import SignedBlock
 from state.tables import State
@@ -35,6 +36,7 @@ class MainBranch:
         self.state, self._pool = state, pool
         self.forks = ForkDatabase(state.wire)
         self.irreversible_blocks = IrreversibleBlocks(state.wire)
+        self._texts = BlockTexts(state, self.irreversible_blocks)
         self.sidecars = BlockSidecars()
         self.on_head_change: list[HeadChangeListener] = []
         self.positions: deque[tuple[int, int, int]] = deque()
@@ -172,6 +174,7 @@ class MainBranch:
             block = self.forks.on_main_branch(number)
             assert block is not None, f"block {number} has become irreversible and is not on the main branch"
             self.irreversible_blocks.add(block, is_in_log=number <= in_log)
+            self._texts.store(block, *self._session_of(number))
             self.sidecars.irreversible_edits = len(self.sidecars.edits_of(block.id))
         self.sidecars.forget(self.forks.set_irreversible(last))
         while self.positions and self.positions[0][0] <= last:
@@ -179,6 +182,14 @@ class MainBranch:
         journal = self.state.journal
         journal.commit(self.positions[0][1] if self.positions else journal.position())
         self.state.release_indices(last)
+
+    def _session_of(self, number: int) -> tuple[int, int]:
+        """Return the journal positions before and after a block, including its state edits. No transaction is pending."""
+        marks, end = self.positions, self.state.journal.position()
+        index = number - marks[0][0] if marks else -1
+        if index < 0:
+            return end, end
+        return marks[index][1], marks[index + 1][1] if index + 1 < len(marks) else end
 
     def _switch_to(self, block_id: bytes, skip_flags: int) -> None:
         """Undo the blocks back to the common parent and apply the longer branch. If that fails, restore the old branch.

@@ -19,7 +19,7 @@ from state.protocol.values import text
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.tables import State
 from state.tables.content import Comment as CommentRow
-from state.tables.content import CommentContent
+from state.tables.texts import CommentContent
 
 MAX_ACCEPTED_PAYOUT = Asset(1_000_000_000, SBD)
 

@@ -16,6 +16,7 @@ from state.protocol.transaction import ExampleOptionalAction, ExampleRequiredAct
 from state.store import Row, Table
 from state.store.columns import Special
 from state.tables import State, accounts, content, globals, market, payments, proposals, smt, witnesses
+from state.tables.texts import CommentContent
 
 PortableRow = dict[str, Any]
 Batch = dict[str, list[PortableRow]]
@@ -165,7 +166,7 @@ PORTABLE: dict[str, Portable] = {
         },
         special={"beneficiaries": tuple[Beneficiary, ...], "allowed_vote_assets": tuple[tuple[int, VotableAssetInfo], ...]},
     ),
-    "comment_contents": Portable(row=content.CommentContent, key=("comment",), references={"comment": COMMENT}, is_default_absent=True),
+    "comment_contents": Portable(row=CommentContent, key=("comment",), references={"comment": COMMENT}, is_default_absent=True),
     "comment_votes": Portable(
         row=content.CommentVote, key=("comment", "voter"), references={"comment": COMMENT, "voter": ACCOUNT}, names=("voter",)
     ),

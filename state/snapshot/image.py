@@ -13,17 +13,18 @@ from state.plugins.registry import PLUGINS
 from state.portable import SPECIAL
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock
+from state.snapshot.texts import TextsPart
 from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad
 from state.store.serializers import Install, SnapshotPart, TablePart
 from state.tables import State
 
 # Raise this with every change in how a block changes the state or a plugin's data. Snapshots of other versions are not used.
-RULES = 4
+RULES = 5
 
 CONSENSUS = "state"
 # Large tables that load in the background. Only operations on content or accounts read them; no block step does.
-DEFERRED = ("account_authorities", "comment_contents", "account_metadata")
+DEFERRED = ("account_authorities", "account_metadata")
 
 Open = Callable[[str], Iterator[bytes]]
 """Yields the chunks of a section by name."""
@@ -50,11 +51,12 @@ class SnapshotHeader(Struct, frozen=True, kw_only=True):
     edits: int = 0
 
 
-def parts_of(state: State) -> dict[str, SnapshotPart]:
-    """Return the parts of a snapshot of this state, by section name."""
+def parts_of(state: State, *, has_blocks: bool = False) -> dict[str, SnapshotPart]:
+    """Return the parts of a snapshot of this state, by section name. `has_blocks` is whether it is used only with the chain's blocks."""
     found: dict[str, SnapshotPart] = {
         f"{CONSENSUS}/{name}": TablePart(table, SPECIAL.get(name), is_deferred=name in DEFERRED) for name, table in state.tables()
     }
+    found[f"{CONSENSUS}/comment_contents"] = TextsPart(state.comment_contents, has_positions=has_blocks)
     for name in state.plugins:
         found |= PLUGINS[name].sections(state)
     return found

@@ -5,9 +5,9 @@ checks all data without changing anything, and the function that it returns inst
 has changed. Only large tables that load in the background decode their rows later.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
 from operator import attrgetter
 from typing import Annotated, Any, Protocol
 
@@ -75,8 +75,12 @@ class TablePart:
         rows = list(table)
         yield msgpack.encode((table.next_id, len(rows)))
         yield msgpack.encode(table.orders())
-        for begin in range(0, len(rows), ROWS_PER_CHUNK):
-            piece = rows[begin : begin + ROWS_PER_CHUNK]
+        yield from self.dump_rows(rows)
+
+    def dump_rows(self, rows: Iterable[Any]) -> Iterator[bytes]:
+        """Yield the encoded rows in chunks."""
+        following = iter(rows)
+        while piece := list(islice(following, ROWS_PER_CHUNK)):
             yield msgpack.encode((_IDS.pack([row.id for row in piece]), len(piece), self._structs.pack(piece)))
 
     def read(self, chunks: Iterator[bytes]) -> Install:

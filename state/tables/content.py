@@ -1,9 +1,9 @@
-"""Posts and replies, their texts and the votes on them. Source: state-objects.md §6."""
+"""Posts and replies and the votes on them. Source: state-objects.md §6."""
 
 from typing import Any
 
 from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
-from state.store import Ordered, Row, Setter, Table, Unique
+from state.store import Ordered, Row, Setter, Table
 
 
 class Comment(Row):
@@ -69,21 +69,6 @@ class Comments(Table[Comment]):
     set_votes = Setter("net_rshares", "abs_rshares", "vote_rshares", "total_vote_weight", "net_votes")
     set_children_abs_rshares = Setter("children_abs_rshares")
     set_payout_values = Setter("total_payout_value", "curator_payout_value", "beneficiary_payout_value")
-
-
-class CommentContent(Row):
-    """The texts of a comment. The row remains when the comment is deleted."""
-
-    comment: int = 0
-    title: str = ""
-    body: str = ""
-    json_metadata: str = ""
-
-
-class CommentContents(Table[CommentContent]):
-    """The texts of all comments."""
-
-    by_comment = Unique("comment")
 
 
 class CommentVote(Row):

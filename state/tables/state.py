@@ -15,7 +15,7 @@ from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, 
 from state.protocol.work import PAUSE_UNITS, Work
 from state.store import Journal, Table
 from state.store.rows import Copying
-from state.tables import accounts, content, globals, market, partial, payments, proposals, smt, witnesses
+from state.tables import accounts, content, globals, market, partial, payments, proposals, smt, texts, witnesses
 
 ACCEPTED_MAX = 100_000
 PARTIAL_TABLES = ("partial_accounts", "outside_witness_votes", "outside_proposal_votes")
@@ -204,7 +204,7 @@ class State:
         self.block_summaries = globals.BlockSummaries(journal)
         self.witness_schedules = globals.WitnessScheduleTable(journal)
         self.comments = content.Comments(journal)
-        self.comment_contents = content.CommentContents(journal)
+        self.comment_contents = texts.CommentContents(journal)
         self.comment_votes = content.CommentVotes(journal)
         self.witness_votes = witnesses.WitnessVotes(journal)
         self.limit_orders = market.LimitOrders(journal)

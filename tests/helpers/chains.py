@@ -23,8 +23,9 @@ from state.protocol.spec import MAIN_BUILD, ChainSpec
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
-from state.tables.content import Comment, CommentContent
+from state.tables.content import Comment
 from state.tables.globals import ChainProperties
+from state.tables.texts import CommentContent
 from state.tables.witnesses import Witness
 
 assert state.operations  # fills the registry

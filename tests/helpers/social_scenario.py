@@ -32,7 +32,8 @@ from state.protocol.virtual import CommentPayoutUpdate
 from state.tables import State
 from state.tables.accounts import Account, AccountMetadata
 from state.tables.content import Comment as CommentRow
-from state.tables.content import CommentContent, CommentVote
+from state.tables.content import CommentVote
+from state.tables.texts import CommentContent
 from tests.conftest import VECTORS, read_json
 from tests.helpers.chains import genesis_spec
 from tests.helpers.method_coverage import watched

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from state.operations.content import Beneficiary
-from state.tables.content import Comment, CommentContent, CommentVote
+from state.tables.content import Comment, CommentVote
+from state.tables.texts import CommentContent
 from tests.helpers.api import ApiChain
 
 EPOCH = "1970-01-01T00:00:00"

@@ -9,7 +9,7 @@ from state.protocol.authority import Authority
 from state.protocol.errors import Refused
 from state.protocol.operation import Operation
 from state.tables import State
-from state.tables.content import CommentContent
+from state.tables.texts import CommentContent
 from tests.helpers.chains import add_account, apply, chain_at, key_of, push, reason
 
 NAMES = tuple(f"crowd{i:02}" for i in range(41))

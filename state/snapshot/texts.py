@@ -1,0 +1,147 @@
+"""Snapshot part of the texts of comments: their positions if the snapshot is used with the blocks, and else the texts themselves."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from msgspec import Meta, msgpack
+
+from state.store.columns import CorruptData
+from state.store.lazy.background_load import BackgroundLoad
+from state.store.serializers import ROWS_PER_CHUNK, Install, TablePart, decoded
+from state.tables.texts import (
+    ABSENT,
+    COMMENT_MAX,
+    EDITED,
+    EDITS_READ_MAX,
+    NO_RECORDS,
+    PACKED,
+    POSITION_BYTES,
+    RECORD,
+    RECORD_BYTES,
+    CommentContents,
+    Records,
+)
+
+CHUNK_BYTES = 1 << 20
+_HEAD = tuple[int, int, int, int]  # next id, rows, bytes of records, chunks of records that are longer
+_Id = Annotated[int, Meta(ge=0, le=COMMENT_MAX)]
+_LONGER = tuple[dict[_Id, bytes], dict[_Id, bytes], dict[_Id, _Id]]
+
+
+class TextsPart(TablePart):
+    """Serializer of the table of texts: the rows without a record, as every table's, and then the records.
+
+    Without `has_positions`, all rows are written with their texts.
+    """
+
+    def __init__(self, contents: CommentContents, *, has_positions: bool) -> None:
+        super().__init__(contents, is_deferred=True)
+        self._contents, self._has_positions = contents, has_positions
+
+    @property
+    def schema(self) -> str:
+        """Implement `SnapshotPart.schema`."""
+        return f"texts, or their positions in blocks: {super().schema}"
+
+    def dump(self) -> Iterator[bytes]:
+        """Implement `SnapshotPart.dump`."""
+        contents = self._contents
+        rows = contents.rows_without_record() if self._has_positions else contents
+        records = contents.records() if self._has_positions else NO_RECORDS
+        edited, packed, row_ids = list(records.edited.items()), list(records.packed.items()), list(records.row_ids.items())
+        longer = range(0, max(len(edited), len(packed), len(row_ids)), ROWS_PER_CHUNK)
+        yield msgpack.encode((contents.next_id, len(rows), len(records.data), len(longer)))
+        for begin in range(0, len(records.data), CHUNK_BYTES):
+            yield records.data[begin : begin + CHUNK_BYTES]
+        for begin in longer:
+            end = begin + ROWS_PER_CHUNK
+            yield msgpack.encode((dict(edited[begin:end]), dict(packed[begin:end]), dict(row_ids[begin:end])))
+        yield from self.dump_rows(rows)
+
+    def read(self, chunks: Iterator[bytes]) -> Install:
+        """Implement `SnapshotPart.read`."""
+        contents = self._contents
+        next_id, count, size, longer = decoded(_HEAD, next(chunks, b""))
+        records = read_records(chunks, next_id, size, longer)
+        if count > ROWS_PER_CHUNK:
+            return lambda: BackgroundLoad(
+                (contents,),
+                contents.restoring_records(self._rows(chunks, next_id, count), next_id, records),
+                contents.journal.read_mode,
+            )
+        rows = list(self._rows(chunks, next_id, count))
+        if any(row_id * RECORD_BYTES < size and comment_at(records.data, row_id) is not None for _, ids in rows for row_id in ids):
+            raise CorruptData("a row with its texts and a record")
+
+        def install() -> None:
+            contents.restore_attributes()
+            for _ in contents.restoring_records(rows, next_id, records):
+                pass
+
+        return install
+
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """Implement `SnapshotPart.entries`. For a row with a record, the entry is the record, since the blocks aren't needed for it."""
+        contents = self._contents
+        yield "next id", {"value": str(contents.next_id)}
+        for row in contents.rows_without_record():
+            yield row.id, {field: repr(getattr(row, field)) for field in row.__struct_fields__}
+        records = contents.records()
+        for row_id, (comment, block, size, kind, check) in enumerate(RECORD.iter_unpack(records.data)):
+            if kind == PACKED:
+                yield row_id, {"comment": str(comment), "texts": repr(records.packed[row_id])}
+            elif kind == EDITED:
+                yield row_id, {"comment": str(comment), "positions": records.edited[row_id].hex()}
+            elif kind != ABSENT:
+                yield row_id, {"comment": str(comment), "position": str((block, size, kind, check))}
+
+
+def read_records(chunks: Iterator[bytes], next_id: int, size: int, longer: int) -> Records:
+    """Decode records. Raises CorruptData unless each has what its kind needs, and no two are of one comment."""
+    if size % RECORD_BYTES or not 0 <= size <= next_id * RECORD_BYTES:
+        raise CorruptData(f"{size} bytes of records")
+    parts, left = [], size
+    while left > 0:
+        parts.append(next(chunks, b""))
+        left -= len(parts[-1]) or size
+    data = b"".join(parts)
+    edited: dict[int, bytes] = {}
+    packed: dict[int, bytes] = {}
+    row_ids: dict[int, int] = {}
+    for _ in range(longer):
+        more_edited, more_packed, more_row_ids = decoded(_LONGER, next(chunks, b""))
+        edited |= more_edited
+        packed |= more_packed
+        row_ids |= more_row_ids
+    count = edits = texts = others = 0
+    for row_id, (comment, block, place, kind, _) in enumerate(RECORD.iter_unpack(data)):
+        if kind == ABSENT:
+            continue
+        count += 1
+        if kind == PACKED:
+            is_sound, texts = row_id in packed, texts + 1
+        elif kind == EDITED:
+            is_sound, edits = row_id in edited, edits + 1
+        else:
+            is_sound = block > 0 and place > 0
+        if comment != row_id:
+            others += 1
+            is_sound &= row_ids.get(comment) == row_id and (comment >= size // RECORD_BYTES or comment_at(data, comment) != comment)
+        if not is_sound:
+            raise CorruptData(f"an invalid record of row {row_id}")
+    if left or (edits, texts, others) != (len(edited), len(packed), len(row_ids)):
+        raise CorruptData("records are missing or extra")
+    if not all(map(are_positions, edited.values())):
+        raise CorruptData("invalid positions")
+    return Records(data, count, edited, packed, row_ids)
+
+
+def comment_at(data: bytes, row_id: int) -> int | None:
+    """Return the comment of a row's record, or None if there is none."""
+    comment, _, _, kind, _ = RECORD.unpack_from(data, row_id * RECORD_BYTES)
+    return None if kind == ABSENT else comment
+
+
+def are_positions(data: bytes) -> bool:
+    """Whether bytes are the positions of a text that was edited."""
+    return 0 < len(data) <= POSITION_BYTES * (EDITS_READ_MAX + 1) and not len(data) % POSITION_BYTES
