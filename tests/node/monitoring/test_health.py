@@ -20,8 +20,8 @@ from tests.helpers.nodes import DEV, SECRET, START, dev_chain, make_block, trio_
 MEMBERS = {
     "status", "reason", "ready", "chain", "chain_id", "head_block_number", "head_block_id", "head_block_time", "head_block_age_seconds",
     "clock_ahead_seconds", "clock_set_back_seconds",
-    "last_irreversible_block_num", "pending_transactions", "pending_bytes", "pending_bytes_max", "query_memory_bytes", "query_memory_bytes_max",
-    "producing", "not_producing_because",
+    "last_irreversible_block_num", "pending_transactions", "pending_bytes", "pending_bytes_max",
+    "query_memory_bytes", "query_memory_bytes_max", "producing", "not_producing_because",
     "last_slot", "seconds_until_next_block", "block_log",
 }  # fmt: skip
 
