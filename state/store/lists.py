@@ -1,8 +1,9 @@
-"""Append-only lists with undo, one per key: for example an account's operations, or a blog."""
+"""Append-only lists with undo, one per key: for example the posts in an account's feed."""
 
+from array import array
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import islice
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from state.store.journal import Journal
 from state.store.lazy.background_load import BackgroundLoadable
@@ -23,9 +24,9 @@ class AppendList(Sequence[V]):
 
     __slots__ = ("_spent", "_values", "first")
 
-    def __init__(self) -> None:
-        self.first = 0
-        self._values: list[V] = []
+    def __init__(self, first: int, values: Any) -> None:
+        self.first = first
+        self._values = values
         self._spent = 0
 
     @property
@@ -53,11 +54,15 @@ class AppendList(Sequence[V]):
 
 
 class AppendLists(BackgroundLoadable, Generic[K, V]):
-    """An append-only list per key. The code that appends must either bound the list with `drop_front` or document its bound."""
+    """An append-only list per key. The code that appends must either bound the list with `drop_front` or document its bound.
 
-    def __init__(self, journal: Journal) -> None:
+    With `typecode`, the values are integers of this type of `array`, each of which takes its size in memory instead of some 40 bytes.
+    """
+
+    def __init__(self, journal: Journal, typecode: str = "") -> None:
         self._histories: dict[K, AppendList[V]] = {}
-        self._none: AppendList[V] = AppendList()
+        self._typecode = typecode
+        self._none: AppendList[V] = AppendList(0, [])
         self._record = journal.record
         # Bound once, because a new bound method in each record would cost memory and time.
         self._take_back = self._unappend
@@ -79,7 +84,7 @@ class AppendLists(BackgroundLoadable, Generic[K, V]):
         """Append a value and return its number."""
         history = self._histories.get(key)
         if history is None:
-            history = self._histories[key] = AppendList()
+            history = self._histories[key] = AppendList(0, self.values_of([]))
         values = history._values
         number = history.first + len(values) - history._spent
         values.append(value)
@@ -100,17 +105,21 @@ class AppendLists(BackgroundLoadable, Generic[K, V]):
                 del history._values[:end]
                 history._spent = 0
 
-    def restore(self, histories: dict[K, tuple[int, list[V]]]) -> None:
-        """Replace all lists. `histories` contains, by key, the number of the oldest value and the values. The journal must be empty.
+    def values_of(self, values: list[V]) -> Any:
+        """Return values in the form in which a list holds them. Raises OverflowError or TypeError for a value that isn't of the type."""
+        typecode = self.raw_attributes()["_typecode"]
+        return array(typecode, values) if typecode else values
+
+    def restore(self, histories: dict[K, tuple[int, Any]]) -> None:
+        """Replace all lists. `histories` contains, by key, the number of the oldest value and what `values_of` returned. The journal must be
+        empty.
 
         This also works while the object is loading (`state.store.lazy.background_load`).
         """
         kept = self.raw_attributes()["_histories"]
         kept.clear()
         for key, (first, values) in histories.items():
-            history: AppendList[V] = AppendList()
-            history.first, history._values = first, values
-            kept[key] = history
+            kept[key] = AppendList(first, values)
 
     def copying(self) -> Copying:
         """Copy all lists in steps, and return a function that restores the copy into the same objects.
@@ -119,7 +128,7 @@ class AppendLists(BackgroundLoadable, Generic[K, V]):
         """
         histories, kept = self._histories, []
         for place, (key, history) in enumerate(list(histories.items()), 1):
-            kept.append((key, history, history.first, history._spent, history._values.copy()))
+            kept.append((key, history, history.first, history._spent, history._values[:]))
             if place % COPY_CHUNK == 0:
                 yield
 
@@ -147,7 +156,7 @@ class AppendLists(BackgroundLoadable, Generic[K, V]):
         if not history.next:
             del self._histories[key]
 
-    def _undrop(self, history: AppendList[V], dropped: list[V]) -> None:
+    def _undrop(self, history: AppendList[V], dropped: Any) -> None:
         """Undo a `drop_front`: take the dropped values from the list if it still contains them, else from the undo record."""
         history.first -= len(dropped)
         if history._spent >= len(dropped):

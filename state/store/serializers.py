@@ -147,7 +147,7 @@ class ListsPart:
 
     def read(self, chunks: Iterator[bytes]) -> Install:
         """Implement `SnapshotPart.read`."""
-        found = read_lists(chunks, self._keys, self._values.unpack)
+        found = read_lists(chunks, self._keys, self._values.unpack, self._lists.values_of)
         return lambda: self._lists.restore(found)
 
     def copying(self) -> Copying:
@@ -218,7 +218,7 @@ def tables(kept: Any, *names: str) -> dict[str, SnapshotPart]:
 
 # ------------------------------------------------------------------ append-only lists
 
-Histories = dict[Any, tuple[int, list[Any]]]
+Histories = dict[Any, tuple[int, Any]]
 """The number of the oldest retained value, and the values, by key."""
 
 
@@ -237,8 +237,12 @@ def dump_lists(lists: AppendLists[Any, Any], keys: Column, column: Column) -> It
         yield msgpack.encode((len(piece), len(values), keys.pack(piece), _IDS.pack(firsts), _IDS.pack(sizes), packed))
 
 
-def read_lists(chunks: Iterator[bytes], keys: Column, unpack: Callable[[bytes, int], list[Any]]) -> Histories:
-    """Decode lists that `dump_lists` has written; `unpack` decodes a given number of values. Raises CorruptData."""
+def read_lists(
+    chunks: Iterator[bytes], keys: Column, unpack: Callable[[bytes, int], list[Any]], values_of: Callable[[list[Any]], Any]
+) -> Histories:
+    """Decode lists that `dump_lists` has written. `unpack` decodes a given number of values, and `values_of` converts those of a list.
+    Raises CorruptData.
+    """
     found: Histories = {}
     total, room = decoded(int, next(chunks, b"")), VALUES_FREE
     for chunk in chunks:
@@ -252,7 +256,7 @@ def read_lists(chunks: Iterator[bytes], keys: Column, unpack: Callable[[bytes, i
             raise CorruptData("the sizes of lists don't add up to the number of values")
         starts = accumulate(sizes, initial=0)
         for key, first, start, length in zip(checked_read(keys.unpack, packed_keys, count), firsts, starts, sizes, strict=False):
-            found[key] = first, values[start : start + length]
+            found[key] = first, checked_read(values_of, values[start : start + length])
     if len(found) != total or any(not first and not values for first, values in found.values()):
         raise CorruptData("a list is missing, empty, or duplicated")
     return found

@@ -1,7 +1,7 @@
 """Blogs and feeds: lists of numbered posts, one blog and one feed per account.
 
 A blog is a table with a row per post. Feeds contain most entries of this plugin, one per post and follower. A feed is therefore a list of
-(number, comment id), and only reblogged posts also have rows. A deleted post is removed from blogs. Its entries remain in feeds, and reads
+places of 8 bytes, and only reblogged posts also have rows. A deleted post is removed from blogs. Its entries remain in feeds, and reads
 skip them. Source: block-processing.md §7.4; rpc-api.md §6.4.
 """
 
@@ -19,8 +19,10 @@ from state.tables.content import Comments
 # Adding an entry removes the entries whose number is smaller by more than this. A list therefore has at most 501 entries.
 FEED_SIZE_MAX = 500
 
-Place = tuple[int, int]
-"""The number of a post in a feed, and its comment id."""
+PLACES = "Q"  # type code of the arrays of places
+# A place is an integer: the number of a post in a feed, and below NUMBER_SHIFT bits its comment id.
+NUMBER_SHIFT = 32
+COMMENT_MASK = (1 << NUMBER_SHIFT) - 1
 
 
 class BlogEntry(Row):
@@ -178,19 +180,21 @@ class Feeds:
     """The feeds of all accounts, as lists of numbered comment ids, and the rows of reblogged posts."""
 
     def __init__(self, journal: Journal, comments: Comments) -> None:
-        self.places: AppendLists[str, Place] = AppendLists(journal)
+        self.places: AppendLists[str, int] = AppendLists(journal, PLACES)
         self.reblogged = FeedReblogs(journal)
         self._comments = comments
 
     def add(self, account: str, comment: int) -> None:
         """Add a post to a feed under the next number, after pruning the feed."""
         places = self.places.get(account)
-        newest = places[-1] if places else (-1, -1)
         # The next number follows the newest post that isn't deleted, nearly always the last entry.
-        following = newest[0] + 1 if self._comments.get(newest[1]) is not None else self._following(account)
+        if places and self._comments.get((newest := places[-1]) & COMMENT_MASK) is not None:
+            following = (newest >> NUMBER_SHIFT) + 1
+        else:
+            following = self._following(account)
         if following > FEED_SIZE_MAX:
             self.prune(account, following)
-        self.places.append(account, (following, comment))
+        self.places.append(account, following << NUMBER_SHIFT | comment)
 
     def reblog(self, account: str, comment: int, by: str, when: int) -> None:
         """Add a reblog to a feed, which can already contain the post.
@@ -220,10 +224,10 @@ class Feeds:
         if self.reblogged.by_comment.get(comment, account) is not None:
             return True
         places, born = self.places.get(account), self._comments.find(comment).created
-        if places and places[-1][1] == comment:
+        if places and places[-1] & COMMENT_MASK == comment:
             return True
         for place in range(self._first_since(account, born), len(places)):
-            other = places[place][1]
+            other = places[place] & COMMENT_MASK
             if other == comment:
                 return True
             if born < self._arrived(account, other) < TIME_MAX:
@@ -241,7 +245,7 @@ class Feeds:
         while low < high:
             place = middle
             # The time of a deleted post is unknown, so search the entries before it.
-            while place >= low and (arrived := self._arrived(account, places[place][1])) == TIME_MAX:
+            while place >= low and (arrived := self._arrived(account, places[place] & COMMENT_MASK)) == TIME_MAX:
                 place -= 1
             if place < low or arrived < time:
                 low = middle + 1
@@ -257,16 +261,17 @@ class Feeds:
 
     def prune(self, account: str, following: int) -> None:
         """Remove the entries whose number is more than FEED_SIZE_MAX below `following`, with their reblogs."""
-        old = [comment for _, comment in takewhile(lambda place: following - place[0] > FEED_SIZE_MAX, self.places.get(account))]
+        old = list(takewhile(lambda place: following - (place >> NUMBER_SHIFT) > FEED_SIZE_MAX, self.places.get(account)))
         self.places.drop_front(account, len(old))
-        for comment in old:
-            row = self.reblogged.by_comment.get(comment, account)
+        for place in old:
+            row = self.reblogged.by_comment.get(place & COMMENT_MASK, account)
             if row is not None:
                 self.reblogged.remove(row)
 
     def newest_first(self, account: str, start: int = -1) -> Iterator[FeedEntry]:
         """Yield the entries of a feed from number `start` (-1: the newest) downwards, without deleted posts."""
-        for number, comment in reversed(self.places.get(account)):
+        for place in reversed(self.places.get(account)):
+            number, comment = place >> NUMBER_SHIFT, place & COMMENT_MASK
             if (start < 0 or number <= start) and self._comments.get(comment) is not None:
                 yield self._entry(account, number, comment)
 
@@ -276,9 +281,9 @@ class Feeds:
 
     def _following(self, account: str) -> int:
         """Return the number of the next post in a feed, which is one above that of the newest post that isn't deleted."""
-        for number, comment in reversed(self.places.get(account)):
-            if self._comments.get(comment) is not None:
-                return number + 1
+        for place in reversed(self.places.get(account)):
+            if self._comments.get(place & COMMENT_MASK) is not None:
+                return (place >> NUMBER_SHIFT) + 1
         return 0
 
     def _arrived(self, account: str, comment: int) -> int:

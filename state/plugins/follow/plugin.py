@@ -160,7 +160,7 @@ def parts(state: State, kept: FollowIndex) -> dict[str, SnapshotPart]:
     own = tables(kept, "follows", "counts", "blogs.entries", "blogs.spans", "feeds.reblogged", "authors")
     lists: dict[str, SnapshotPart] = {
         "relations": ListsPart(kept.relations, str, int),
-        "feeds.places": ListsPart(kept.feeds.places, str, tuple[int, int]),
+        "feeds.places": ListsPart(kept.feeds.places, str, int),
     }
     shared: dict[str, SnapshotPart] = {} if REPUTATION.is_on(state) else {f"{REPUTATION.name}/rows": TablePart(kept.reputations)}
     return own | lists | shared

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from state.effects.comments import find_comment
-from state.plugins.follow.feeds import BlogEntry, BlogSpan, FeedReblog
+from state.plugins.follow.feeds import COMMENT_MASK, NUMBER_SHIFT, BlogEntry, BlogSpan, FeedReblog
 from state.plugins.follow.rows import BLOG, IGNORE, BlogAuthor, Follow, FollowCount, FollowIndex, add_to_counts
 from state.plugins.plugin import ranged
 from state.plugins.reputation import REPUTATION
@@ -120,14 +120,14 @@ def import_feeds(state: State, kept: FollowIndex, batch: Batch) -> None:
     feeds = kept.feeds
     for account, entries in with_posts(state, batch.get("follow/feeds", ())).items():
         places = feeds.places.get(account)
-        known = {comment for _, comment in places}
-        newest = places[-1][0] if places else -1
+        known = {place & COMMENT_MASK for place in places}
+        newest = places[-1] >> NUMBER_SHIFT if places else -1
         for number, comment, values in entries:
             if number <= newest or comment in known:
                 continue
             newest = number
             known.add(comment)
-            feeds.places.append(account, (number, comment))
+            feeds.places.append(account, number << NUMBER_SHIFT | comment)
             by = tuple(values.get("reblogged_by", ()))
             if by and feeds.reblogged.by_comment.get(comment, account) is None:
                 feeds.reblogged.insert(

@@ -78,7 +78,7 @@ class FollowIndex:
         self.follows = Follows(journal)
         self.counts = FollowCounts(journal)
         # Row ids of the relations to an account, oldest first, for distributing its posts. Rows are never removed, so ids stay valid.
-        self.relations: AppendLists[str, int] = AppendLists(journal)
+        self.relations: AppendLists[str, int] = AppendLists(journal, "I")
         self.blogs = Blogs(journal, state.comments)
         self.feeds = Feeds(journal, state.comments)
         self.authors = BlogAuthors(journal)

@@ -116,7 +116,8 @@ def trending_tags(state: State, start: str, limit: int) -> list[TagStats]:
 
 def tags_by_author(state: State, author: str) -> list[AuthorTag]:
     """Return the tags that an author has used, the most frequent ones first."""
-    return TAGS.of(state).authors.of(author)
+    account = state.accounts.by_name.get(author)
+    return [] if account is None else TAGS.of(state).authors.of(account.id)
 
 
 def tags_of(state: State, comment: int) -> tuple[str, ...]:

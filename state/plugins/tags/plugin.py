@@ -206,11 +206,10 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
     fresh = [stored(tag) for tag in wanted if tag not in known]
     if gone:
         count_beyond(kept, row, gone)
-        for tag, _, _ in gone:
-            kept.authors.count(comment.author, tag, -1)
+        kept.authors.count(state.account(comment.author).id, [tag for tag, _, _ in gone], -1)
     places = tuple(stay)
     if fresh:
-        first, tags = enter(kept, comment.author, fresh)
+        first, tags = enter(state, kept, comment.author, fresh)
         places += tuple([(tag, number, 0) for number, tag in enumerate(tags, first)])
     if not places:
         drop(kept, row)
@@ -226,7 +225,7 @@ def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, 
     if comment.cashout_time == TIME_MAX:
         mark_stale(kept, comment)
     if wanted:
-        first, tags = enter(kept, comment.author, [stored(tag) for tag in wanted])
+        first, tags = enter(state, kept, comment.author, [stored(tag) for tag in wanted])
         parent = parent_id(state, comment)
         kept.tagged.insert(
             rows.Tagged(comment=comment.id, parent=parent, created=comment.created, tags=tags, first=first, **shown(comment))
@@ -234,15 +233,14 @@ def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, 
         kept.dirty.row(comment.id)
 
 
-def enter(kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, ...]]:
+def enter(state: State, kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, ...]]:
     """Number new entries for these tags, and count them for the author. Return the number of the first entry, and the tags."""
     counter = kept.counters.find(0)
     first = counter.following
     kept.counters.set_following(counter, first + len(wanted))
     # Share the string of the tag's row to save memory.
     tags = tuple([rest_of(kept, tag).tag for tag in wanted])
-    for tag in tags:
-        kept.authors.count(author, tag, 1)
+    kept.authors.count(state.account(author).id, tags, 1)
     return first, shared(tags)
 
 

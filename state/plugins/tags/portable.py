@@ -3,8 +3,6 @@
 The tags of a comment are derived from its metadata, and the values of its entries from its row.
 """
 
-from collections import Counter
-
 from state.effects.comments import find_comment
 from state.plugins.plugin import ranged
 from state.plugins.tags import rows
@@ -51,22 +49,22 @@ def import_rows(state: State, kept: Tags, batch: Batch) -> None:
     comments = [comment for values in batch.get("comments", ()) if (comment := find_comment(state, values["author"], values["permlink"]))]
     given = {(values["author"], values["permlink"]): values.get("promoted", 0) for values in batch.get("tags/tagged", ())}
     known = "tags/tagged" in batch
-    counted = import_authors(kept, batch)
+    counted = import_authors(state, kept, batch, {comment.author for comment in comments})
     ranged(given.values(), 0, INT64_MAX)
     before = totals(kept) if comments else {}
     fresh: list[rows.Tagged] = []
-    counts: Counter[tuple[str, str]] = Counter()
+    counts: dict[str, list[str]] = {}
     for comment in sorted(comments, key=lambda comment: comment.id):
         if kept.tagged.by_comment.get(comment.id) is not None:
             continue
         place = comment.author, comment.permlink
         tags = tags_of(state, comment)
-        if comment.author not in counted:
-            counts.update((comment.author, stored(tag)) for tag in tags)
+        if tags and comment.author not in counted:
+            counts.setdefault(comment.author, []).extend(map(stored, tags))
         if tags and (place in given if known else comment.cashout_time != TIME_MAX):
             fresh.append(add_entries(state, kept, comment, tags, given.get(place, 0)))
-    for (author, tag), count in counts.items():
-        kept.authors.count(author, tag, count)
+    for author, written in counts.items():
+        kept.authors.count(state.account(author).id, written, 1)
     import_totals(kept, batch, before, fresh)
 
 
@@ -98,15 +96,18 @@ def add_entries(state: State, kept: Tags, comment: Comment, tags: tuple[str, ...
     return kept.tagged.insert(row)
 
 
-def import_authors(kept: Tags, batch: Batch) -> set[str]:
-    """Add the counts of authors. Return the authors whose counts were given, now or before."""
-    counted = set(kept.authors.counts)
-    for values in batch.get("tags/authors", ()):
+def import_authors(state: State, kept: Tags, batch: Batch, authors: set[str]) -> set[str]:
+    """Add the counts of authors that have none. Return those of `authors` whose counts were given, now or before."""
+    uses = batch.get("tags/authors", ())
+    given = {values["author"] for values in uses}
+    accounts = {name: account.id for name in given | authors if (account := state.accounts.by_name.get(name)) is not None}
+    known = {name for name, account in accounts.items() if kept.authors.of(account)}
+    for values in uses:
         row = AuthorTagRow(**values)
         ranged((row.total_posts,), 0, WORD32 - 1)
-        if row.author not in counted:
-            kept.authors.count(row.author, row.tag, row.total_posts)
-    return counted | {values["author"] for values in batch.get("tags/authors", ())}
+        if row.author in accounts and row.author not in known:
+            kept.authors.count(accounts[row.author], (row.tag,), row.total_posts)
+    return given | known
 
 
 def import_totals(kept: Tags, batch: Batch, before: dict[str, rows.Contribution], fresh: list[rows.Tagged]) -> None:
@@ -151,7 +152,11 @@ def export_rows(state: State, kept: Tags) -> Batch:
     for row in kept.tagged:
         comment = state.comments.find(row.comment)
         tagged.append(TaggedRow(author=comment.author, permlink=comment.permlink, promoted=row.places[0][2]))
-    authors = [AuthorTagRow(author=use.author, tag=use.tag, total_posts=use.total_posts) for use in kept.authors]
+    authors = [
+        AuthorTagRow(author=state.accounts.find(author).name, tag=tag, total_posts=count)
+        for author, counts in kept.authors
+        for tag, count in counts.items()
+    ]
     return {
         "tags/tagged": exported_rows(state, tagged, TAGGED),
         "tags/authors": exported_rows(state, authors, AUTHORS),

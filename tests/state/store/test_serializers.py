@@ -125,14 +125,20 @@ def test_damaged_tables_are_refused(spoil: Any, chunk: int) -> None:
         TablePart(Things(Journal())).read(iter(spoil(chunks)))
 
 
-@given(st.dictionaries(TEXTS, st.lists(INTEGERS, min_size=1, max_size=5), max_size=6))
-def test_lists_round_trip(values_of: dict[str, list[int]]) -> None:
-    source: AppendLists[str, int] = AppendLists(Journal())
+@given(
+    st.one_of(
+        st.tuples(st.just(typecode), st.dictionaries(TEXTS, st.lists(values, min_size=1, max_size=5), max_size=6))
+        for typecode, values in (("", INTEGERS), ("q", st.integers(-(2**63), 2**63 - 1)))
+    )
+)
+def test_lists_round_trip(drawn: tuple[str, dict[str, list[int]]]) -> None:
+    typecode, values_of = drawn
+    source: AppendLists[str, int] = AppendLists(Journal(), typecode)
     for key, values in values_of.items():
         for value in values:
             source.append(key, value)
         source.drop_front(key, len(values) // 2)
-    target: AppendLists[str, int] = AppendLists(Journal())
+    target: AppendLists[str, int] = AppendLists(Journal(), typecode)
     target.append("old", 1)
     moved(ListsPart(source, str, int), ListsPart(target, str, int))
     assert [(key, target.get(key).first, list(target.get(key))) for key in target] == [
@@ -162,6 +168,7 @@ def equal(values: bytes) -> bytes:
             [1, (1, MANY, *[msgpack.encode([1, [number]]) for number in (1, 0, MANY)], equal(b"\x91\x01"))],
         ),
         (ListsPart(AppendLists(Journal()), int, int), [1, (MANY, 0, *[equal(b"\x91\x00")] * 3, msgpack.encode([1, []]))]),
+        (ListsPart(AppendLists(Journal(), "I"), int, int), [1, (1, 1, *[msgpack.encode([1, [number]]) for number in (1, 0, 1, -1)])]),
         (TablePart(Things(Journal())), [(MANY, 100_000), [], (equal(b"\x91\x01"), 100_000, b"\x90")]),
         (TablePart(Things(Journal())), [(MANY, 1), [[]] * 1000]),
     ],

@@ -374,9 +374,10 @@ def test_an_unknown_key_has_an_empty_list() -> None:
         lists.drop_front("nobody", 1)
 
 
-def test_dropped_values_are_restored_by_undo() -> None:
+@pytest.mark.parametrize("typecode", ["", "I", "Q"])
+def test_dropped_values_are_restored_by_undo(typecode: str) -> None:
     journal = Journal()
-    lists: AppendLists[str, int] = AppendLists(journal)
+    lists: AppendLists[str, int] = AppendLists(journal, typecode)
     start = journal.position()
     for n in range(100):
         lists.append("alice", n)

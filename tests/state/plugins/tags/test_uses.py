@@ -3,47 +3,63 @@
 import pytest
 from msgspec import msgpack
 
-from state.plugins.tags.uses import Uses, UsesPart
+from state.plugins.tags.uses import PACKED_TAGS_MAX, Uses, UsesPart
 from state.store import Journal
 from state.store.columns import CorruptData
 from state.store.rows import run_steps
 
-COUNTS = {"amy": {"art": 0, "fun": 2, "": 1}, "bob": {"fun": 3, "art": 3}}
+AMY, BOB, EVE, TED = 1, 2, 70, 71  # ids of accounts
+COUNTS = {
+    AMY: {"art": 0, "fun": 2, "": 1},
+    BOB: {"fun": 3, "art": 3},
+    TED: {f"tag-{n}": 1 for n in range(PACKED_TAGS_MAX + 1)},
+}
 
 
 def filled() -> Uses:
     uses = Uses(Journal())
     for author, own in COUNTS.items():
         for tag, count in own.items():
-            uses.count(author, tag, count)
+            uses.count(author, [tag], count)
     return uses
 
 
 def test_counts_are_listed_greatest_first_and_undone() -> None:
     uses = filled()
-    assert [row.tag for row in uses.of("amy")] == ["fun", "", "art"]
-    assert [row.tag for row in uses.of("bob")] == ["art", "fun"]
-    assert uses.of("eve") == []
+    assert [row.tag for row in uses.of(AMY)] == ["fun", "", "art"]
+    assert [row.tag for row in uses.of(BOB)] == ["art", "fun"]
+    assert (uses.of(EVE), len(uses.of(TED))) == ([], PACKED_TAGS_MAX + 1)
     put_back = run_steps(UsesPart(uses).copying())
-    uses.count("eve", "art", 1)
-    uses.count("amy", "fun", -2)
-    put_back()
-    assert uses.counts == COUNTS
+    for _ in range(2):
+        uses.count(EVE, ["art"], 1)
+        uses.count(AMY, ["fun"], -2)
+        uses.count(TED, ["tag-0", "art"], 1)
+        put_back()
+        assert dict(uses) == COUNTS
 
 
-def test_counts_are_undone() -> None:
+@pytest.mark.parametrize("author", [AMY, TED])
+def test_counts_are_undone(author: int) -> None:
     journal = Journal()
     uses = Uses(journal)
-    uses.count("amy", "fun", 1)
-    mark = journal.position()
-    uses.count("amy", "fun", 1)
-    uses.count("amy", "art", -1)
-    uses.count("eve", "art", 1)
-    assert [(row.author, row.tag, row.total_posts) for row in uses] == [("amy", "fun", 2), ("amy", "art", -1), ("eve", "art", 1)]
+    uses.count(author, COUNTS[author], 1)
+    mark, before = journal.position(), dict.fromkeys(COUNTS[author], 1)
+    more = [f"more-{n}" for n in range(PACKED_TAGS_MAX)]
+    uses.count(author, ["fun"], 1)
+    uses.count(author, more, -1)
+    uses.count(EVE, ["art"], 1)
+    assert dict(uses) == {author: before | {"fun": before.get("fun", 0) + 1} | dict.fromkeys(more, -1), EVE: {"art": 1}}
     journal.undo(mark)
-    assert uses.counts == {"amy": {"fun": 1}}
+    assert dict(uses) == {author: before}
     journal.undo(0)
-    assert uses.counts == {}
+    assert (dict(uses), len(uses.counts)) == ({}, 0)
+
+
+def test_tags_that_are_not_utf_8_are_counted() -> None:
+    uses = Uses(Journal())
+    uses.count(AMY, ["art", "\udc80"], 1)
+    uses.count(AMY, ["art"], 1)
+    assert uses.of(AMY) == [("art", 2), ("\udc80", 1)]
 
 
 @pytest.mark.parametrize("uses", [filled(), Uses(Journal())])
@@ -56,7 +72,7 @@ def test_snapshot_contains_all_counts(uses: Uses) -> None:
 
 def test_other_bytes_are_refused() -> None:
     head, chunk = UsesPart(filled()).dump()
-    for chunks in ([head], [head, chunk, chunk], [head, b"x"], [msgpack.encode(3), chunk]):
+    for chunks in ([head], [head, chunk, chunk], [head, b"x"], [msgpack.encode(4), chunk]):
         deferred = UsesPart(Uses(Journal())).read(iter(chunks))()
         assert deferred is not None
         with pytest.raises(CorruptData):
