@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from state.chain.blocks import NO_TRANSACTION
+from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount
 from state.plugins import operation_log
 from state.plugins.plugin import Plugin
 from state.plugins.transaction_index import TransactionIndex, TransactionIndexPart
@@ -15,6 +16,7 @@ from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedBlock
 from state.protocol.virtual import ProposalPay, SpsFund
 from state.store.serializers import SnapshotPart
+from state.store.slots import MASK, SHIFT, SLOTS
 from state.tables import State
 
 ENTRIES_OF_UNIT = 4  # operations that one unit of work pays for
@@ -38,12 +40,13 @@ class AccountHistory:
 
     def __init__(self, state: State) -> None:
         self.recorded = operation_log.OperationLog(state)
-        self.accounts = operation_log.AccountOperationIndex()
+        self.accounts = operation_log.AccountOperationIndex(state.accounts)
         self.transactions = TransactionIndex()
         self._names = state.accounts.by_name.get
         self._record = state.journal.record
         # Bound once, since a new bound method in each undo record would cost memory and time.
         self._take_back, self._put_back, self._forget = self._unenter, self._undrop, self._forget_transactions
+        self._give_up = self._unadopt
 
     def record_of_treasury(self, state: State, operation: ProposalPay | SpsFund) -> None:
         """Record an operation that impacts the treasury, under the treasury's name on this chain. This is called before the operation is
@@ -63,41 +66,67 @@ class AccountHistory:
         if not accounts:
             return
         index = self.recorded.enter(operation)
-        by_name, full = self.accounts.by_name, None
-        for account in accounts:
+        own, packed, full = self.accounts, operation_log.INDEX_OF(index), list[int]()
+        for name in accounts:
+            row = self._names(name)
+            if row is None:
+                own.early[name] = own.early.get(name, b"") + packed
+                continue
+            row_id = row.id
+            if name in own.early:
+                self._adopt(name, row_id)
+            # `Slots.get` and `Slots.put`, inlined: each operation gets here.
             try:
-                entries = by_name[account]
+                chunk = own.by_id.chunks[row_id >> SHIFT]
             except KeyError:
-                # Share the string of the account's row, if there is one. Otherwise the operation's string would stay in memory only for
-                # this entry.
-                row = self._names(account)
-                entries = by_name[account if row is None else row.name] = array(operation_log.INDEX)
-            entries.append(index)
-            if not len(entries) % RETAINED_ENTRIES:
-                full = accounts
+                chunk = own.by_id.chunks[row_id >> SHIFT] = [None] * SLOTS
+            entries = chunk[row_id & MASK]
+            if entries is None:
+                chunk[row_id & MASK] = packed
+            elif isinstance(entries, array):
+                entries.append(index)
+                if not len(entries) % RETAINED_ENTRIES:
+                    full.append(row_id)
+            elif len(entries) < operation_log.FEW_BYTES:
+                chunk[row_id & MASK] = entries + packed
+            else:
+                chunk[row_id & MASK] = array(operation_log.INDEX, entries + packed)
         self._record((self._take_back, accounts, None))
-        if full is not None:
-            for account in full:
-                self._prune(account)
+        for row_id in full:
+            self._prune(row_id)
+
+    def adopt(self, state: State, operation: AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount) -> None:
+        """Move the entries of a new account's name to the account, after it was created."""
+        name = operation.new_account_name
+        row = self._names(name)
+        if row is not None and name in self.accounts.early:
+            self._adopt(name, row.id)
+
+    def _adopt(self, name: str, row_id: int) -> None:
+        self.accounts.adopt(name, row_id)
+        self._record((self._give_up, name, row_id))
+
+    def _unadopt(self, name: str, row_id: int) -> None:
+        self.accounts.give_up(name, row_id)
 
     def _unenter(self, accounts: set[str], _: None) -> None:
         self.recorded.drop_last()
         for account in accounts:
             self.accounts.drop_last(account)
 
-    def _prune(self, account: str) -> None:
+    def _prune(self, row_id: int) -> None:
         """Free the memory of an account's dropped entries once they exceed one eighth of all its entries.
 
         Freeing many entries at once keeps the cost per entry low. Queries omit dropped entries in any case.
         """
-        entries = self.accounts.by_name[account]
+        entries = operation_log.as_array(self.accounts.by_id.get(row_id) or b"")
         count = dropped(self.recorded, entries)
         if count * SPENT_SHARE > len(entries):
-            self._record((self._put_back, account, entries[:count]))
-            self.accounts.drop_front(account, count)
+            self._record((self._put_back, row_id, entries[:count]))
+            self.accounts.drop_front(row_id, count)
 
-    def _undrop(self, account: str, entries: "array[int]") -> None:
-        self.accounts.put_front(account, entries)
+    def _undrop(self, row_id: int, entries: "array[int]") -> None:
+        self.accounts.put_front(row_id, entries)
 
     def begin_block(self, state: State, block: SignedBlock) -> None:
         """Compute the positions of a block's transactions, before the block is applied."""
@@ -182,6 +211,7 @@ def install(state: State) -> AccountHistory:
     others = (cls for cls in OPERATIONS.values() if cls not in OF_TREASURY)
     state.listeners.on_operation(kept.record, *others, after=False)
     state.listeners.on_operation(kept.record_of_treasury, *OF_TREASURY, after=False)
+    state.listeners.on_operation(kept.adopt, AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
     state.listeners.before_block.append(kept.begin_block)
     state.listeners.after_block.append(kept.end_block)
     return kept
@@ -213,7 +243,7 @@ def parts(state: State, kept: AccountHistory) -> dict[str, SnapshotPart]:
     """Return the snapshot parts of the plugin's data."""
     return {
         "recorded": operation_log.OperationLogPart(state, kept.recorded),
-        "accounts": operation_log.AccountOperationIndexPart(kept.accounts, kept.recorded, state.journal.read_mode),
+        "accounts": operation_log.AccountOperationIndexPart(kept.accounts, kept.recorded, state.accounts, state.journal.read_mode),
         "transactions": TransactionIndexPart(kept.transactions),
     }
 
@@ -224,5 +254,5 @@ ACCOUNT_HISTORY = Plugin(
     install,
     serves=("account_history_api",),
     parts=parts,
-    unsaved=("_names", "_record", "_take_back", "_put_back", "_forget"),
+    unsaved=("_names", "_record", "_take_back", "_put_back", "_forget", "_give_up"),
 )

@@ -8,9 +8,9 @@ bytes.
 import sys
 from array import array
 from collections.abc import Callable, Iterator
-from itertools import accumulate
+from itertools import accumulate, chain, islice
 from struct import Struct as Layout
-from typing import Any
+from typing import Any, Union
 
 from msgspec import MsgspecError, Raw, Struct, msgpack
 
@@ -22,9 +22,11 @@ from state.protocol.transaction import ID_BYTES, ZERO_ID, SignedBlock
 from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
 from state.store.lazy.incremental import ReadMode
-from state.store.rows import COPY_CHUNK, Copying
+from state.store.rows import Copying
 from state.store.serializers import Install
+from state.store.slots import Slots
 from state.tables import State
+from state.tables.accounts import Accounts
 
 OPERATION = OperationKind()
 
@@ -202,38 +204,83 @@ class OperationLog:
 
 INDEX = "I"  # of arrays: indices of records, 4 bytes each
 NONE = array(INDEX)
-assert NONE.itemsize == 4
+INDEX_BYTES = NONE.itemsize
+assert INDEX_BYTES == 4
+INDEX_OF = Layout("=I").pack  # bound once, since each operation calls it
+FEW_BYTES = 15 * INDEX_BYTES
+
+Indices = Union[bytes, "array[int]"]
+"""The indices of an account's records, oldest first. Up to FEW_BYTES they are bytes, because an array takes 100 bytes more."""
 
 
 class AccountOperationIndex(BackgroundLoadable):
-    """Indices of the records of each account, oldest first. For accounts with dropped older entries, `firsts` contains their number."""
+    """Indices of the records of each account, by id of the account. For accounts with dropped older entries, `firsts` contains their
+    number.
 
-    def __init__(self) -> None:
-        self.by_name: dict[str, array[int]] = {}
-        self.firsts: dict[str, int] = {}
+    `early` contains those of names without an account. An operation that creates an account is recorded before the account exists.
+    """
 
-    def get(self, account: str) -> tuple[int, "array[int]"]:
+    def __init__(self, accounts: Accounts) -> None:
+        self.by_id: Slots[Indices] = Slots()
+        self.early: dict[str, bytes] = {}
+        self.firsts: dict[int, int] = {}
+        self._account = accounts.by_name.get
+
+    def get(self, name: str) -> tuple[int, "array[int]"]:
         """Return the number (from 0) of an account's oldest retained entry, and the retained entries."""
-        return self.firsts.get(account, 0), self.by_name.get(account, NONE)
+        row = self._account(name)
+        entries = None if row is None else self.by_id.get(row.id)
+        if row is None or entries is None:
+            return 0, as_array(self.early.get(name, b""))
+        return self.firsts.get(row.id, 0), as_array(entries)
 
-    def drop_last(self, account: str) -> None:
+    def adopt(self, name: str, row_id: int) -> None:
+        """Move the entries of a name to the account that it has now. The account has no entries."""
+        self.by_id.put(row_id, self.early.pop(name))
+
+    def give_up(self, name: str, row_id: int) -> None:
+        """Undo `adopt`."""
+        self.early[name] = bytes(self.by_id.get(row_id) or b"")
+        self.by_id.put(row_id, None)
+
+    def drop_last(self, name: str) -> None:
         """Remove the newest entry."""
-        entries = self.by_name[account]
+        row = self._account(name)
+        if row is None:
+            self.early[name] = self.early[name][:-INDEX_BYTES]
+            if not self.early[name]:
+                del self.early[name]
+            return
+        entries = self.by_id.get(row.id)
+        assert entries, "there is no entry"
+        if isinstance(entries, bytes):
+            self.by_id.put(row.id, entries[:-INDEX_BYTES] or None)
+            return
         entries.pop()
-        if not entries and account not in self.firsts:
-            del self.by_name[account]
+        if not entries and row.id not in self.firsts:
+            self.by_id.put(row.id, None)
 
-    def drop_front(self, account: str, count: int) -> None:
-        """Drop the `count` oldest entries. The other entries keep their numbers."""
-        del self.by_name[account][:count]
-        self.firsts[account] = self.firsts.get(account, 0) + count
+    def drop_front(self, row_id: int, count: int) -> None:
+        """Drop the `count` oldest entries of an account with an array. The other entries keep their numbers."""
+        del self._array(row_id)[:count]
+        self.firsts[row_id] = self.firsts.get(row_id, 0) + count
 
-    def put_front(self, account: str, entries: "array[int]") -> None:
+    def put_front(self, row_id: int, entries: "array[int]") -> None:
         """Undo `drop_front`: restore dropped entries."""
-        self.by_name[account][:0] = entries
-        self.firsts[account] -= len(entries)
-        if not self.firsts[account]:
-            del self.firsts[account]
+        self._array(row_id)[:0] = entries
+        self.firsts[row_id] -= len(entries)
+        if not self.firsts[row_id]:
+            del self.firsts[row_id]
+
+    def _array(self, row_id: int) -> "array[int]":
+        entries = self.by_id.get(row_id)
+        assert isinstance(entries, array), "entries are dropped from arrays only"
+        return entries
+
+
+def as_array(entries: Indices) -> "array[int]":
+    """Return indices as an array, which the caller doesn't change."""
+    return array(INDEX, entries) if isinstance(entries, bytes) else entries
 
 
 # ------------------------------------------------------------------ snapshots
@@ -331,19 +378,20 @@ def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
 class AccountOperationIndexPart:
     """Snapshot part that contains the entries of all accounts. After a start they are loaded in the background."""
 
-    schema = "indices of operations by account"
+    schema = "indices of operations by id of the account, or by name"
 
-    def __init__(self, entries: AccountOperationIndex, recorded: OperationLog, read_mode: ReadMode | None = None) -> None:
-        self._entries, self._recorded, self._read_mode = entries, recorded, read_mode
+    def __init__(
+        self, entries: AccountOperationIndex, recorded: OperationLog, accounts: Accounts, read_mode: ReadMode | None = None
+    ) -> None:
+        self._entries, self._recorded, self._accounts, self._read_mode = entries, recorded, accounts, read_mode
 
     def dump(self) -> Iterator[bytes]:
         """Implement `SnapshotPart.dump`."""
-        names = list(self._entries.by_name)
-        for begin in range(0, len(names), ACCOUNTS_PER_CHUNK):
-            some = names[begin : begin + ACCOUNTS_PER_CHUNK]
-            found = [self._entries.get(name) for name in some]
-            data = b"".join([little_endian(entries).tobytes() for _, entries in found])
-            yield msgpack.encode((some, [first for first, _ in found], [len(entries) for _, entries in found], data))
+        every, firsts = self._every(), self._entries.firsts
+        while some := list(islice(every, ACCOUNTS_PER_CHUNK)):
+            keys, arrays = [key for key, _ in some], [entries for _, entries in some]
+            data = b"".join([little_endian(entries).tobytes() for entries in arrays])
+            yield msgpack.encode((keys, [firsts.get(key, 0) for key in keys], [len(entries) for entries in arrays], data))
 
     def read(self, chunks: Iterator[bytes]) -> Install:
         """Implement `SnapshotPart.read`."""
@@ -352,55 +400,64 @@ class AccountOperationIndexPart:
     def _restoring(self, chunks: Iterator[bytes]) -> Iterator[None]:
         """Read one chunk of accounts per step."""
         own = self._entries.raw_attributes()
-        by_name, firsts = own["by_name"], own["firsts"]
-        by_name.clear()
-        firsts.clear()
+        by_id, early, firsts = own["by_id"], own["early"], own["firsts"]
+        for kept in (by_id.chunks, early, firsts):
+            kept.clear()
+        known: set[int | str] = set()
         for chunk in chunks:
             every = array(INDEX)
             try:
-                names, begins, counts, data = _ENTRIES.decode(chunk)
+                keys, begins, counts, data = _ENTRIES.decode(chunk)
                 every.frombytes(data)
             except (MsgspecError, ValueError) as error:
                 raise CorruptData(str(error)) from None
             every = little_endian(every)
-            if min((0, *begins, *counts)) < 0 or len(set(names)) < len(names) or not by_name.keys().isdisjoint(names):
+            if min((0, *begins, *counts)) < 0 or len(set(keys)) < len(keys) or not known.isdisjoint(keys):
                 raise CorruptData("an account is there twice, or has less than nothing")
-            if not len(names) == len(begins) == len(counts) or sum(counts) != len(every) or max(every, default=-1) >= len(self._recorded):
+            if not len(keys) == len(begins) == len(counts) or sum(counts) != len(every) or max(every, default=-1) >= len(self._recorded):
                 raise CorruptData("entries of accounts that don't fit the records")
+            known.update(keys)
             at = 0
-            for name, first, count in zip(names, begins, counts, strict=True):
-                by_name[name] = every[at : at + count]
+            for key, first, count in zip(keys, begins, counts, strict=True):
+                entries = every[at : at + count]
                 at += count
-                if first:
-                    firsts[name] = first
+                if isinstance(key, str):
+                    early[key] = entries.tobytes()
+                elif not 0 <= key < self._accounts.next_id:
+                    raise CorruptData("entries of an account that doesn't exist")
+                else:
+                    by_id.put(key, entries if first or count * INDEX_BYTES > FEW_BYTES else entries.tobytes())
+                    if first:
+                        firsts[key] = first
             yield
 
     def copying(self) -> Copying:
         """Implement `SnapshotPart.copying`."""
         entries = self._entries
-        firsts, kept = entries.firsts.copy(), entries.by_name.copy()
-        for place, (name, each) in enumerate(kept.items(), 1):
-            kept[name] = each[:]
-            if place % COPY_CHUNK == 0:
-                yield
+        firsts, early = entries.firsts.copy(), entries.early.copy()
+        chunks = yield from entries.by_id.copying()
 
         def put_back() -> None:
             entries.cancel_load()
-            entries.firsts, entries.by_name = firsts.copy(), {name: each[:] for name, each in kept.items()}
+            entries.firsts, entries.early, entries.by_id.chunks = firsts.copy(), early.copy(), chunks()
 
         return put_back
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """Implement `SnapshotPart.entries`."""
-        for name in self._entries.by_name:
-            first, entries = self._entries.get(name)
-            yield name, {"first": str(first), "entries": str(entries.tolist())}
+        for key, entries in self._every():
+            yield key, {"first": str(self._entries.firsts.get(key, 0)), "entries": str(entries.tolist())}
+
+    def _every(self) -> Iterator[tuple[Any, "array[int]"]]:
+        """Yield the ids of all accounts, then the names without an account, with their entries."""
+        kept = self._entries
+        return ((key, as_array(entries)) for key, entries in chain(kept.by_id.items(), kept.early.items()))
 
 
 CHUNK_BYTES = 1 << 20
 ACCOUNTS_PER_CHUNK = 10_000
 _HEAD = msgpack.Decoder(tuple[int, int, list[tuple[bytes, bytes]]])
-_ENTRIES = msgpack.Decoder(tuple[list[str], list[int], list[int], bytes])
+_ENTRIES = msgpack.Decoder(tuple[list[int | str], list[int], list[int], bytes])
 
 
 def little_endian(entries: "array[int]") -> "array[int]":

@@ -50,7 +50,8 @@ class AppendList(Sequence[V]):
         size = len(self)
         if not -size <= at < size:
             raise IndexError("history index out of range")
-        return self._values[self._spent + at if at >= 0 else at]
+        found: V = self._values[self._spent + at if at >= 0 else at]
+        return found
 
 
 class AppendLists(BackgroundLoadable, Generic[K, V]):
@@ -111,8 +112,8 @@ class AppendLists(BackgroundLoadable, Generic[K, V]):
         return array(typecode, values) if typecode else values
 
     def restore(self, histories: dict[K, tuple[int, Any]]) -> None:
-        """Replace all lists. `histories` contains, by key, the number of the oldest value and what `values_of` returned. The journal must be
-        empty.
+        """Replace all lists. `histories` contains, by key, the number of the oldest value and the result of `values_of`. The journal must
+        be empty.
 
         This also works while the object is loading (`state.store.lazy.background_load`).
         """

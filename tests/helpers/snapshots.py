@@ -3,7 +3,7 @@
 from typing import Any
 
 from state.plugins.follow.feeds import Blogs, Feeds
-from state.plugins.operation_log import ROW, AccountOperationIndex, OperationLog
+from state.plugins.operation_log import ROW, AccountOperationIndex, OperationLog, as_array
 from state.plugins.transaction_index import TransactionIndex
 from state.store import AppendLists, Table
 
@@ -29,7 +29,8 @@ def snapshot(plugin: Any) -> dict[str, Any]:
         elif isinstance(value, TransactionIndex):
             found[name] = dict(value)
         elif isinstance(value, AccountOperationIndex):
-            found[name] = {account: (value.firsts.get(account, 0), [*entries]) for account, entries in value.by_name.items()}
+            held: list[tuple[Any, Any]] = [*value.by_id.items(), *value.early.items()]
+            found[name] = {account: (value.firsts.get(account, 0), [*as_array(entries)]) for account, entries in held}
         elif isinstance(value, Blogs | Feeds):
             found |= {f"{name}.{inner}": content for inner, content in snapshot(value).items()}
     return found

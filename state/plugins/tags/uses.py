@@ -12,7 +12,7 @@ from msgspec import msgpack
 from state.store import Journal
 from state.store.columns import Column, CorruptData
 from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
-from state.store.rows import COPY_CHUNK, Copying
+from state.store.rows import Copying
 from state.store.serializers import Install, checked_read, decoded
 from state.store.slots import Slots
 

@@ -67,7 +67,7 @@ def forget_history(chain: Chain) -> None:
     kept = ACCOUNT_HISTORY.of(chain.state)
     for data in (kept.recorded.rows, kept.recorded.virtual, kept.recorded.held):
         data.clear()
-    for entries in (kept.accounts.by_name, kept.accounts.firsts):
+    for entries in (kept.accounts.by_id.chunks, kept.accounts.early, kept.accounts.firsts):
         entries.clear()
     kept.transactions = TransactionIndex()
 

@@ -182,7 +182,7 @@ def test_a_record_without_its_operation_in_the_block_is_refused(tmp_path: Path, 
     logged = LoggedChain(tmp_path)
     logged.make(REVERSIBLE + 5)
     recorded = ACCOUNT_HISTORY.of(logged.chain.state).recorded
-    entries = ACCOUNT_HISTORY.of(logged.chain.state).accounts.by_name["alice"]
+    _, entries = ACCOUNT_HISTORY.of(logged.chain.state).accounts.get("alice")
     index = entries[0 if is_old else -1]
     assert recorded.rows[index * ROW_BYTES + KIND_AT] == IN_BLOCK
     recorded.rows[index * ROW_BYTES + at] = 250

@@ -1,8 +1,12 @@
 """The plugin account_history: paging, pruning and pending transactions."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from state.chain.blocks import NO_TRANSACTION
+from state.operations.accounts import AccountCreate
 from state.operations.transfers import Transfer
 from state.plugins import account_history
 from state.plugins.account_by_key import ACCOUNT_BY_KEY
@@ -22,7 +26,7 @@ from state.protocol.virtual import Interest, ProposalPay, SpsFund
 from state.tables import State
 from tests.conformance.play import Player
 from tests.conftest import CASES
-from tests.helpers.chains import genesis_state
+from tests.helpers.chains import add_account, genesis_state
 from tests.helpers.snapshots import snapshot
 
 
@@ -112,6 +116,7 @@ def test_paging() -> None:
 
 def test_old_entries_go_when_enough_newer_ones_came() -> None:
     state = genesis_state(ACCOUNT_HISTORY.name)
+    add_account(state, "alice")
     plugin, start = data_of(state), state.head_time
     for number in range(1, 11):
         plugin.record(state, transfer(number))
@@ -165,7 +170,7 @@ def test_the_treasury_has_the_name_of_the_spec() -> None:
             listener(state, operation)
     assert [type(r.operation) for _, r in history(state, "steem.dao", -1, 10)] == [SpsFund, ProposalPay]
     assert [type(r.operation) for _, r in history(state, "alice", -1, 10)] == [ProposalPay]
-    assert set(data_of(state).accounts.by_name) == {"steem.dao", "alice"}
+    assert set(data_of(state).accounts.early) == {"alice"}
 
 
 def test_an_account_that_is_touched_twice_has_one_entry() -> None:
@@ -205,3 +210,26 @@ def test_virtual_operations_of_a_range_of_blocks() -> None:
     assert len(operations_in_block(state, 4)) == 4
     assert len(operations_in_block(state, 4, only_virtual=True)) == 3
     assert operations_in_block(state, 2) == operations_in_block(state, 5) == []
+
+
+@pytest.mark.parametrize("is_adopted", [False, True])
+def test_the_history_of_an_account_begins_with_its_creation(is_adopted: bool) -> None:
+    """The operation that creates an account is recorded when the account doesn't exist yet."""
+    state = genesis_state(ACCOUNT_HISTORY.name)
+    plugin, marks, found = data_of(state), list[int](), list[dict[str, Any]]()
+    creation = AccountCreate(creator="alice", new_account_name="bob")
+    steps: list[Callable[[], object]] = [
+        lambda: plugin.record(state, creation),
+        lambda: add_account(state, "bob"),
+        lambda: plugin.adopt(state, creation) if is_adopted else None,
+        lambda: plugin.record(state, transfer(1)),
+    ]
+    for step in steps:
+        marks.append(state.journal.position())
+        found.append(snapshot(plugin))
+        step()
+    assert [number for number, _ in history(state, "bob", -1, 10)] == [1, 2]
+    assert set(plugin.accounts.early) == {"alice"}
+    for mark, before in zip(reversed(marks), reversed(found), strict=True):
+        state.journal.undo(mark)
+        assert snapshot(plugin) == before

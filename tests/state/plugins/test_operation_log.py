@@ -23,7 +23,7 @@ from state.protocol.values.asset import Asset
 from state.protocol.virtual import Interest
 from state.store.columns import CorruptData
 from state.tables import State
-from tests.helpers.chains import genesis_state
+from tests.helpers.chains import add_account, genesis_state
 from tests.helpers.snapshots import snapshot
 from tests.state.plugins.test_account_history import transfer
 
@@ -31,8 +31,9 @@ PLACE_AT = ROW_BYTES - 8
 
 
 def filled() -> tuple[State, AccountHistory]:
-    """A state with records of every kind."""
+    """A state with records of every kind, of alice and of a name without an account."""
     state = genesis_state(ACCOUNT_HISTORY.name)
+    add_account(state, "alice")
     data: AccountHistory = ACCOUNT_HISTORY.of(state)
     here = state.position
     here.block, here.trx_in_block, data.recorded.block, data.recorded.left = 7, 3, 7, [400, 300, 200, 100]
@@ -48,14 +49,15 @@ def filled() -> tuple[State, AccountHistory]:
 
 def chunks(state: State, data: AccountHistory) -> tuple[list[bytes], list[bytes]]:
     """Return the chunks of both snapshot parts."""
-    return list(OperationLogPart(state, data.recorded).dump()), list(AccountOperationIndexPart(data.accounts, data.recorded).dump())
+    entries = AccountOperationIndexPart(data.accounts, data.recorded, state.accounts)
+    return list(OperationLogPart(state, data.recorded).dump()), list(entries.dump())
 
 
 def put(state: State, data: AccountHistory, records: list[bytes], entries: list[bytes]) -> None:
     """Restore both parts from their chunks."""
     install = OperationLogPart(state, data.recorded).read(iter(records))
     assert install() is None
-    deferred = AccountOperationIndexPart(data.accounts, data.recorded).read(iter(entries))()
+    deferred = AccountOperationIndexPart(data.accounts, data.recorded, state.accounts).read(iter(entries))()
     assert deferred is not None
     deferred.finish()
 
@@ -64,13 +66,16 @@ def put(state: State, data: AccountHistory, records: list[bytes], entries: list[
 def test_written_parts_round_trip(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(operation_log, "CHUNK_BYTES", size)
     monkeypatch.setattr(operation_log, "ACCOUNTS_PER_CHUNK", 1)
+    monkeypatch.setattr(operation_log, "FEW_BYTES", 0)
     state, data = filled()
-    data.accounts.drop_front("alice", 1)
+    alice = state.account("alice").id
+    data.accounts.drop_front(alice, 1)
     other_state = genesis_state(ACCOUNT_HISTORY.name)
+    add_account(other_state, "alice")
     other: AccountHistory = ACCOUNT_HISTORY.of(other_state)
     put(other_state, other, *chunks(state, data))
     assert snapshot(other)["recorded"][:2] == snapshot(data)["recorded"][:2]
-    assert snapshot(other)["accounts"] == snapshot(data)["accounts"] == {"alice": (1, [1, 3]), "bob": (0, [0, 2, 3])}
+    assert snapshot(other)["accounts"] == snapshot(data)["accounts"] == {alice: (1, [1, 3]), "bob": (0, [0, 2, 3])}
     for account in ("alice", "bob"):
         # Transfers of a block are read from the block, which doesn't exist in this state, so only the others are compared.
         shown = [(number, record) for number, record in history(other_state, account, -1, 2)]
@@ -84,7 +89,7 @@ def test_undo_restores_each_kind() -> None:
     assert snapshot(data) == snapshot(ACCOUNT_HISTORY.of(genesis_state(ACCOUNT_HISTORY.name)))
 
 
-def damaged(records: list[bytes], entries: list[bytes]) -> Iterator[tuple[list[bytes], list[bytes]]]:
+def damaged(state: State, records: list[bytes], entries: list[bytes]) -> Iterator[tuple[list[bytes], list[bytes]]]:
     """Yield both parts with different kinds of damage."""
     yield records[:1], entries
     yield [b"", *records[1:]], entries
@@ -119,14 +124,22 @@ def damaged(records: list[bytes], entries: list[bytes]) -> Iterator[tuple[list[b
         (["a"], [0], [1], b"\0\0\0"),
         (["a"], [-1], [1], b"\0\0\0\0"),
         (["a", "a"], [0, 0], [1, 1], b"\0\0\0\0\1\0\0\0"),
+        ([-1], [0], [1], b"\0\0\0\0"),
+        ([state.accounts.next_id], [0], [1], b"\0\0\0\0"),
     ):
         yield records, [msgpack.encode((names, firsts, counts, data))]
     yield records, [b"\xc1"]
 
 
-@pytest.mark.parametrize("which", range(len(list(damaged(*chunks(*filled()))))))
-def test_damaged_parts_are_refused(which: int) -> None:
+def all_damaged() -> tuple[State, AccountHistory, list[tuple[list[bytes], list[bytes]]]]:
+    """Return a state with its data, and parts with different kinds of damage."""
     state, data = filled()
-    records, entries = list(damaged(*chunks(state, data)))[which]
+    return state, data, list(damaged(state, *chunks(state, data)))
+
+
+@pytest.mark.parametrize("which", range(len(all_damaged()[2])))
+def test_damaged_parts_are_refused(which: int) -> None:
+    state, data, parts = all_damaged()
+    records, entries = parts[which]
     with pytest.raises(CorruptData):
         put(state, data, records, entries)
