@@ -66,34 +66,35 @@ class AccountHistory:
         if not accounts:
             return
         index = self.recorded.enter(operation)
-        own, packed, full = self.accounts, operation_log.INDEX_OF(index), list[int]()
+        own, names, packed = self.accounts, self._names, operation_log.INDEX_OF(index)
+        early, chunks, full = own.early, own.by_id.chunks, None
         for name in accounts:
-            row = self._names(name)
+            row = names(name)
             if row is None:
-                own.early[name] = own.early.get(name, b"") + packed
+                early[name] = early.get(name, b"") + packed
                 continue
-            row_id = row.id
-            if name in own.early:
-                self._adopt(name, row_id)
             # `Slots.get` and `Slots.put`, inlined: each operation gets here.
+            row_id = row.id
+            place = row_id & MASK
             try:
-                chunk = own.by_id.chunks[row_id >> SHIFT]
+                chunk = chunks[row_id >> SHIFT]
             except KeyError:
-                chunk = own.by_id.chunks[row_id >> SHIFT] = [None] * SLOTS
-            entries = chunk[row_id & MASK]
+                chunk = chunks[row_id >> SHIFT] = [None] * SLOTS
+            entries = chunk[place]
             if entries is None:
-                chunk[row_id & MASK] = packed
+                chunk[place] = self._adopt(name, row_id) + packed if name in early else packed
             elif isinstance(entries, array):
                 entries.append(index)
                 if not len(entries) % RETAINED_ENTRIES:
-                    full.append(row_id)
+                    full = [row_id] if full is None else [*full, row_id]
             elif len(entries) < operation_log.FEW_BYTES:
-                chunk[row_id & MASK] = entries + packed
+                chunk[place] = entries + packed
             else:
-                chunk[row_id & MASK] = array(operation_log.INDEX, entries + packed)
+                chunk[place] = array(operation_log.INDEX, entries + packed)
         self._record((self._take_back, accounts, None))
-        for row_id in full:
-            self._prune(row_id)
+        if full is not None:
+            for row_id in full:
+                self._prune(row_id)
 
     def adopt(self, state: State, operation: AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount) -> None:
         """Move the entries of a new account's name to the account, after it was created."""
@@ -102,9 +103,9 @@ class AccountHistory:
         if row is not None and name in self.accounts.early:
             self._adopt(name, row.id)
 
-    def _adopt(self, name: str, row_id: int) -> None:
-        self.accounts.adopt(name, row_id)
+    def _adopt(self, name: str, row_id: int) -> bytes:
         self._record((self._give_up, name, row_id))
+        return self.accounts.adopt(name, row_id)
 
     def _unadopt(self, name: str, row_id: int) -> None:
         self.accounts.give_up(name, row_id)

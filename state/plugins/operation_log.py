@@ -234,9 +234,11 @@ class AccountOperationIndex(BackgroundLoadable):
             return 0, as_array(self.early.get(name, b""))
         return self.firsts.get(row.id, 0), as_array(entries)
 
-    def adopt(self, name: str, row_id: int) -> None:
-        """Move the entries of a name to the account that it has now. The account has no entries."""
-        self.by_id.put(row_id, self.early.pop(name))
+    def adopt(self, name: str, row_id: int) -> bytes:
+        """Move the entries of a name to the account that it has now, and return them. The account has no entries."""
+        entries = self.early.pop(name)
+        self.by_id.put(row_id, entries)
+        return entries
 
     def give_up(self, name: str, row_id: int) -> None:
         """Undo `adopt`."""
