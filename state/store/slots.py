@@ -51,7 +51,7 @@ class Slots(Generic[V]):
         kept = {}
         for place, (number, chunk) in enumerate(list(self.chunks.items()), 1):
             kept[number] = copied(chunk)
-            if place % (COPY_CHUNK // SLOTS) == 0:
+            if place % max(COPY_CHUNK // SLOTS, 1) == 0:
                 yield
         return lambda: {number: copied(chunk) for number, chunk in kept.items()}
 

@@ -69,7 +69,7 @@ def test_a_savepoint_below_irreversible_blocks_is_restored_repeatedly() -> None:
 
 
 def test_trials_between_the_steps_of_a_savepoint_are_not_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("state.store.rows", "state.store.lists", "state.plugins.operation_log", "state.plugins.tags.uses"):
+    for module in ("state.store.rows", "state.store.lists", "state.store.slots"):
         monkeypatch.setattr(f"{module}.COPY_CHUNK", 1)
     chain = full_chain()
     for i in range(25):
