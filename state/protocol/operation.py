@@ -110,6 +110,9 @@ class VirtualOperation(Operation, frozen=True):
     def validate(self, codecs: Codecs) -> None:
         raise Refused("This is a virtual operation", condition="false")
 
+    def impacted(self) -> set[str]:
+        return set()
+
 
 def snake_case(name: str) -> str:
     """Convert `TransferToVesting` to `transfer_to_vesting`."""

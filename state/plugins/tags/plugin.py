@@ -55,23 +55,16 @@ def on_comment(state: State, kept: Tags, operation: Comment) -> None:
         return
     if operation.json_metadata:
         retag(state, kept, comment)
-        update_above(state, kept, comment)
     else:
-        update(state, kept, comment)
+        refresh(state, kept, comment)
+    update_above(state, kept, comment)
 
 
 def on_vote(state: State, kept: Tags, operation: Vote) -> None:
-    """Update the entries of a comment after a vote. If the vote can change its ancestors' entries, update these as well.
-
-    The reference updates all ancestors on every vote. The entries of ancestors are normally up to date already. There are two exceptions:
-    stale discussions, and the time before hardfork 17, when a vote moves the payout of the whole discussion.
-    """
+    """Update the entries of a comment after a vote."""
     comment = find_comment(state, operation.author, operation.permlink)
-    if comment is None:
-        return
-    refresh(state, kept, comment)
-    if comment.parent_author and (state.hardfork < 17 or kept.stale.by_root.get(comment.root_comment) is not None):
-        update_above(state, kept, comment)
+    if comment is not None:
+        update(state, kept, comment)
 
 
 def on_payout(state: State, kept: Tags, operation: CommentPayoutUpdate) -> None:
@@ -135,9 +128,14 @@ def forget_deleted(state: State, kept: Tags, operation: DeleteComment) -> None:
 
 
 def update(state: State, kept: Tags, comment: CommentRow) -> None:
-    """Update the entries of a comment and of its ancestors."""
+    """Update the entries of a comment after a vote or payout. If this can change its ancestors' entries, update these as well.
+
+    The reference updates all ancestors each time. The entries of ancestors are normally up to date already. There are two exceptions:
+    stale discussions, and the time before hardfork 17, when a vote or payout moves the payout of the whole discussion.
+    """
     refresh(state, kept, comment)
-    update_above(state, kept, comment)
+    if comment.parent_author and (state.hardfork < 17 or kept.stale.by_root.get(comment.root_comment) is not None):
+        update_above(state, kept, comment)
 
 
 def update_above(state: State, kept: Tags, comment: CommentRow) -> None:
