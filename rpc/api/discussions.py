@@ -24,10 +24,9 @@ from rpc.records.discussions import (
 from state.effects.comments import comment_of, find_comment
 from state.plugins.follow.feeds import BlogEntry, FeedEntry
 from state.plugins.follow.plugin import FOLLOW
-from state.plugins.tags.lists import SCANNED_PER_FOUND, discussions, tags_of
+from state.plugins.tags.lists import SCANNED_PER_FOUND, TagEntry, discussions, tags_of
 from state.plugins.tags.metadata import SMALL_LETTERS, stored
 from state.plugins.tags.plugin import TAGS
-from state.plugins.tags.view import TagEntry
 from state.protocol.constants import TIME_MAX
 from state.protocol.errors import ChainError, existing, require
 from state.protocol.values import text

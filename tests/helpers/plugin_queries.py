@@ -37,7 +37,7 @@ def calls(state: State) -> Iterator[tuple[str, Any]]:
         yield "condenser_api.get_content", [comment.author, comment.permlink]
         if not comment.parent_author:
             yield "follow_api.get_reblogged_by", place
-    tags = ["", *sorted({tag.tag for tag in state.plugins["tags"].view.stats if tag.tag})]
+    tags = ["", *sorted({tag.tag for tag in state.plugins["tags"].rests if tag.tag})]
     for tag in tags[:20]:
         for order in TAG_ORDERS:
             yield f"condenser_api.get_discussions_by_{order}", [{"tag": tag, "limit": 100}]

@@ -143,7 +143,7 @@ def shown_entries(
     entries: Iterator[posts_lists.ListedPost]
     entries = posts_lists.blog(state, kept, account) if sort == "blog" else posts_lists.feed(state, kept, account)
     if start is not None:
-        entries = dropwhile(lambda entry: entry.comment is not start, entries)
+        entries = dropwhile(lambda entry: entry.comment.id != start.id, entries)
     reader, views = post_reader(state, kept), []
     for entry in islice(entries, limit):
         view = reader.view(entry.comment)

@@ -33,7 +33,7 @@ class Social:
         self.sent_once = rows.SentOnceTable(journal)
         self.last_reads = rows.LastReads(journal)
         self.dirty = DirtyMarks(journal.record, lambda: state.comments.next_id)
-        self.view = RankedPosts(state, self.posts, self.dirty)
+        self.view = RankedPosts(state, self.posts, self.dirty, lambda: self.facts)
         self._comments = state.comments
         # The post that the current operation deletes.
         self.leaving: rows.SocialPost | None = None

@@ -23,7 +23,7 @@ from state.plugins.social.notifications.writer import Type, notify
 from state.plugins.social.portable import export_rows, import_rows
 from state.plugins.social.posts import placement
 from state.plugins.social.posts.lists import Scope, ranked_posts
-from state.plugins.social.ranked_posts import EVERYTHING
+from state.plugins.social.root_posts import EVERYTHING
 from state.plugins.social.rows import Community, Role
 from state.protocol.virtual import CommentPayoutUpdate, Hardfork
 from state.store.serializers import tables

@@ -15,6 +15,7 @@ from state.plugins.social.index import Social
 from state.plugins.social.notifications.texts import shown_amount
 from state.plugins.social.notifications.writer import Type, is_sent, remember
 from state.plugins.social.posts.lists import valid_reblog
+from state.plugins.social.posts.placement import tags_of
 from state.plugins.social.rows import NO_POST, SocialPost
 from state.portable import Batch, Portable, PortableRow, declare
 from state.portable.declarations import COMMENT
@@ -153,6 +154,7 @@ def index_post(state: State, kept: Social, comment: Comment, given: dict[str, An
             is_muted=bool(community) and place.is_muted,
             is_pinned=bool(community) and place.is_pinned,
             promoted=place.promoted,
+            tags=tags_of(state, comment),
         )
     )
     kept.dirty.row(comment.id)

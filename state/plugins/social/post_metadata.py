@@ -3,11 +3,14 @@ Source: social.md §2.2, §2.6, §2.8.
 """
 
 import json
+from functools import lru_cache
 from typing import Any
 
 from state.plugins.social.community_payloads import read_json
+from state.store.rows import shared
 
 TAGS_MAX, TAG_MAX = 5, 32
+KNOWN_METADATA_MAX = 200  # characters; tags of longer metadata are not cached
 IMAGE_URL_MAX = 1023
 PROFILE_VERSION = 2
 NAME_MAX, ABOUT_MAX, LOCATION_MAX, WEBSITE_MAX, PROFILE_IMAGE_MAX = 20, 160, 30, 100, 1024
@@ -40,12 +43,28 @@ def shown_metadata(text: str) -> dict[str, Any]:
     return metadata
 
 
-def post_tags(category: str, metadata: str) -> list[str]:
-    """Return the first five tags of a post: its category, then the tags of its metadata."""
+def post_tags(category: str, metadata: str) -> tuple[str, ...]:
+    """Return the first five tags of a post, the category and then the tags of its metadata, except for those that contain a slash."""
+    return known_tags(category, metadata) if len(metadata) <= KNOWN_METADATA_MAX else read_tags(category, metadata)
+
+
+def read_tags(category: str, metadata: str) -> tuple[str, ...]:
+    """Compute the result of `post_tags`."""
     named = metadata_of(metadata).get("tags")
     tags = [category, *(named if isinstance(named, list) else ())]
     clean = [str(tag).strip("# ").lower()[:TAG_MAX] for tag in tags]
-    return list(dict.fromkeys([tag for tag in clean if tag]))[:TAGS_MAX]
+    first = list(dict.fromkeys([tag for tag in clean if tag]))[:TAGS_MAX]
+    return shared(tuple([same_text(tag) for tag in first if "/" not in tag]))
+
+
+# Cached, since many posts have the same short metadata, or none.
+known_tags = lru_cache(maxsize=1000)(read_tags)
+
+
+@lru_cache(1 << 14)
+def same_text(text: str) -> str:
+    """Return one object for equal texts, since many posts have the same tags."""
+    return text
 
 
 def flag_weight(rshares: list[int]) -> int:

@@ -6,7 +6,7 @@ from state.effects.comments import find_comment
 from state.plugins.tags import rows
 from state.plugins.tags.uses import Uses
 from state.plugins.tags.view import TagView
-from state.store import DirtyMarks
+from state.store.lazy.dirty import DirtyRows
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 
@@ -22,8 +22,9 @@ class Tags:
         self.counters = rows.TagCounters(journal)
         self.counters.insert(rows.TagCounter())
         self.stale = rows.StaleRoots(journal)
-        self.dirty = DirtyMarks(journal.record, lambda: state.comments.next_id)
-        self.view = TagView(self.tagged, self.rests, self.dirty, journal.read_mode)
+        self.dirty = DirtyRows(journal.record, lambda: state.comments.next_id)
+        self.dirty_totals = DirtyRows(journal.record, lambda: self.rests.next_id)
+        self.view = TagView(self.tagged, self.rests, self.dirty, self.dirty_totals, journal.read_mode)
 
 
 def shown(comment: CommentRow) -> dict[str, Any]:
@@ -44,7 +45,7 @@ def rest_of(kept: Tags, tag: str) -> rows.TagRest:
     row = kept.rests.by_tag.get(tag)
     if row is None:
         row = kept.rests.insert(rows.TagRest(tag=tag))
-        kept.dirty.name(tag)
+        kept.dirty_totals.add(row.id)
     return row
 
 

@@ -2,36 +2,35 @@
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import NamedTuple
 
-from msgspec import Struct
-
+from state.plugins.tags import view
 from state.plugins.tags.plugin import TAGS
 from state.plugins.tags.uses import AuthorTag
-from state.plugins.tags.view import TagEntry, TagStats
+from state.plugins.tags.view import PLACES_MAX, TagStats
 from state.tables import State
 
 SCANNED_PER_FOUND = 10  # entries that a list reads at most, per entry of its limit
 
 
-class TagSort(Struct, frozen=True):
-    """Sort order of discussions: an index of the entries, and the fields of its key. The entry's number follows them."""
+class TagEntry(NamedTuple):
+    """An entry of a list: a comment, and the amount paid to promote it under the tag of the list, in SBD."""
 
-    index: str
-    fields: tuple[str, ...]
-    rshares_min: int | None = None  # comments with fewer are excluded
+    comment: int
+    promoted: int
 
 
 ORDERS = {
-    "trending": TagSort("by_trending", ("tag", "parent", "trending"), 1),
-    "hot": TagSort("by_hot", ("tag", "parent", "hot"), 1),
-    "created": TagSort("by_created", ("tag", "parent", "created")),
-    "active": TagSort("by_active", ("tag", "parent", "active")),
-    "votes": TagSort("by_votes", ("tag", "parent", "net_votes")),
-    "children": TagSort("by_children", ("tag", "parent", "children")),
-    "promoted": TagSort("by_promoted", ("tag", "parent", "promoted")),
-    "cashout": TagSort("by_cashout", ("tag", "cashout"), 0),
-    "post_payout": TagSort("by_payout", ("tag", "is_reply", "net_rshares"), 1),
-    "comment_payout": TagSort("by_payout", ("tag", "is_reply", "net_rshares"), 1),
+    "trending": view.TRENDING,
+    "hot": view.HOT,
+    "created": view.CREATED,
+    "active": view.ACTIVE,
+    "votes": view.VOTES,
+    "children": view.CHILDREN,
+    "promoted": view.PROMOTED,
+    "cashout": view.CASHOUT,
+    "post_payout": view.PAYOUT,
+    "comment_payout": view.PAYOUT,
 }
 
 
@@ -54,64 +53,60 @@ def discussions(
     `cashout`. Comments with one of the `hidden` tags are excluded. The list can be shorter than `limit` even if more entries match: it
     reads only SCANNED_PER_FOUND * `limit` entries, as on the reference.
     """
-    entries = walk(state, ORDERS[order], tag, order_group(order, parent), start, since)
+    sort, tagged = ORDERS[order], TAGS.of(state).tagged.by_comment
     found: list[TagEntry] = []
-    for entry in islice(entries, SCANNED_PER_FOUND * limit):
+    for item in islice(walk(state, sort, tag, group_of(order, parent), start, since), SCANNED_PER_FOUND * limit):
+        comment, place = divmod(item, PLACES_MAX)
+        row = tagged.find(comment)
+        promoted = row.numbered[place][1] if row.numbered else 0
         # Sorted by promotion, so no later entry is promoted.
-        if order == "promoted" and not entry.promoted:
+        if order == "promoted" and not promoted:
             break
-        if order == "cashout" and entry.parent != parent:
+        if order == "cashout" and row.parent != parent:
             continue
-        least = ORDERS[order].rshares_min
-        if least is not None and state.comments.find(entry.comment).net_rshares < least:
+        if sort.rshares_min is not None and state.comments.find(comment).net_rshares < sort.rshares_min:
             continue
-        if hidden and not hidden.isdisjoint(tags_of(state, entry.comment)):
+        if not hidden.isdisjoint(row.tags):
             continue
-        found.append(entry)
+        found.append(TagEntry(comment, promoted))
         if len(found) == limit:
             break
     return found
 
 
-def order_group(order: str, parent: int) -> tuple[int | bool, ...]:
-    """Return the index key values after the tag that all entries of a list share."""
+def group_of(order: str, parent: int) -> view.Group:
+    """Return the group of comments that a list contains."""
     match order:
         case "cashout":
-            return ()
-        case "post_payout" | "comment_payout":
-            return (order == "comment_payout",)
+            return view.ALL
+        case "post_payout":
+            return view.POSTS
+        case "comment_payout":
+            return view.REPLIES
         case _:
-            return (parent,)
+            return parent
 
 
-def walk(state: State, order: TagSort, tag: str, group: tuple[int | bool, ...], start: int | None, since: int) -> Iterator[TagEntry]:
-    """Yield the entries of a tag and group in a sort order. Start at the entry of the comment `start`, if that comment has an entry.
+def walk(state: State, sort: view.TagSort, tag: str, group: view.Group, start: int | None, since: int) -> Iterator[int]:
+    """Yield the items of a tag and group in a sort order. Start at the comment `start`, if that comment has the tag.
 
-    The key of an index consists of tag, group, sort values and number of the entry. A list is therefore a range of the index, from the key
-    of the first entry, or from the start of the group, to the end of the group.
+    A list that starts at a comment outside of the group is empty.
     """
-    view = TAGS.of(state).view
-    index = getattr(view.entries, order.index)
-    first = None if start is None else view.entry(tag, start)
-    prefix = (tag, *group) if group else (tag, since)
-    if first is not None:
-        prefix = (*[getattr(first, field) for field in order.fields], first.number)
-    common = order.fields[: 1 + len(group)]
-    for entry in index.starting(*prefix):
-        if tuple([getattr(entry, field) for field in common]) != (tag, *group):
-            return
-        yield entry
+    lists = TAGS.of(state).view
+    entries = lists.entries(sort, tag, group)
+    first: tuple[float, ...] | None = (since,) if sort is view.CASHOUT else None
+    if start is not None and tag in tags_of(state, start):
+        first = lists.entry(sort, tag, group, start)
+        if first is None:
+            return iter(())
+    return (entry[-1] for entry in entries.irange(first))
 
 
 def trending_tags(state: State, start: str, limit: int) -> list[TagStats]:
     """Return tags by trending score, starting with the tag `start`, or with the first if it is "". An unknown `start` begins with the next
     name.
     """
-    stats = TAGS.of(state).view.stats
-    if not start:
-        return list(islice(stats.by_trending, limit))
-    first = next(stats.by_name.starting(start), None)
-    return [] if first is None else list(islice(stats.by_trending.starting(first.total_trending, first.tag), limit))
+    return list(islice(TAGS.of(state).view.trending(start), limit))
 
 
 def tags_by_author(state: State, author: str) -> list[AuthorTag]:

@@ -7,13 +7,12 @@ Source: block-processing.md §7.6; rpc-api.md §6.5.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from state.effects.comments import find_comment
 from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.transfers import Transfer
 from state.plugins.plugin import Plugin, bound
-from state.plugins.tags import rows
+from state.plugins.tags import rows, view
 from state.plugins.tags.index import Tags, parent_id, rest_of, shown
 from state.plugins.tags.metadata import stored, wanted_tags
 from state.plugins.tags.portable import export_rows, import_rows
@@ -21,14 +20,19 @@ from state.plugins.tags.uses import UsesPart
 from state.protocol.constants import COIN_NULL_ACCOUNT, TIME_MAX
 from state.protocol.values.asset import SBD
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward, Hardfork
-from state.store import Table
 from state.store.rows import shared
 from state.store.serializers import SnapshotPart, tables
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 
-# All orders take some 5,000 bytes per comment with three entries. On startup they are sorted only up to this number of comments.
+# On startup, the lists of all comments are sorted only up to this number of comments with tags.
 AHEAD_COMMENTS_MAX = 100_000
+WARM_LISTS: tuple[tuple[view.TagSort, view.Group], ...] = (
+    *((sort, 0) for sort in (view.TRENDING, view.HOT, view.CREATED, view.ACTIVE, view.VOTES, view.CHILDREN, view.PROMOTED)),
+    (view.CASHOUT, view.ALL),
+    (view.PAYOUT, view.POSTS),
+    (view.PAYOUT, view.REPLIES),
+)
 
 
 def install(state: State) -> Tags:
@@ -83,7 +87,7 @@ def on_reward(state: State, kept: Tags, operation: CommentReward) -> None:
     for tag in wanted_tags(state, comment):
         rest = rest_of(kept, stored(tag))
         kept.rests.set_total_payout(rest, rest.total_payout + operation.payout.amount)
-        kept.dirty.name(rest.tag)
+        kept.dirty_totals.add(rest.id)
 
 
 def promote(state: State, kept: Tags, operation: Transfer) -> None:
@@ -100,7 +104,7 @@ def promote(state: State, kept: Tags, operation: Transfer) -> None:
     if row is not None and row.cashout != TIME_MAX:
         places = [(tag, number, paid + operation.amount.amount) for tag, number, paid in row.places]
         kept.tagged.modify(row, **rows.fields_of(places))
-        kept.dirty.row(comment.id)
+        kept.dirty.add(comment.id)
 
 
 def on_hardfork(state: State, kept: Tags, operation: Hardfork) -> None:
@@ -173,7 +177,7 @@ def show(kept: Tags, row: rows.Tagged, comment: CommentRow) -> None:
     shown = comment.net_rshares, comment.net_votes, comment.children, comment.active, comment.cashout_time
     if (row.net_rshares, row.net_votes, row.children, row.active, row.cashout) != shown:
         kept.tagged.set_shown(row, *shown)
-        kept.dirty.row(comment.id)
+        kept.dirty.add(comment.id)
 
 
 def retag(state: State, kept: Tags, comment: CommentRow) -> None:
@@ -214,7 +218,7 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
         return
     if places != old:
         kept.tagged.modify(row, **rows.fields_of(places))
-        kept.dirty.row(comment.id)
+        kept.dirty.add(comment.id)
     show(kept, row, comment)
 
 
@@ -228,7 +232,7 @@ def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, 
         kept.tagged.insert(
             rows.Tagged(comment=comment.id, parent=parent, created=comment.created, tags=tags, first=first, **shown(comment))
         )
-        kept.dirty.row(comment.id)
+        kept.dirty.add(comment.id)
 
 
 def enter(state: State, kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, ...]]:
@@ -244,7 +248,7 @@ def enter(state: State, kept: Tags, author: str, wanted: list[str]) -> tuple[int
 
 def drop(kept: Tags, row: rows.Tagged) -> None:
     """Remove all entries of a comment."""
-    kept.dirty.row(row.comment)
+    kept.dirty.add(row.comment)
     kept.tagged.remove(row)
 
 
@@ -254,7 +258,7 @@ def count_beyond(kept: Tags, row: rows.Tagged, places: Sequence[rows.Place]) -> 
     for tag, _, _ in places:
         rest = rest_of(kept, tag)
         kept.rests.modify(rest, beyond=rows.added(rest.beyond, counted))
-        kept.dirty.name(tag)
+        kept.dirty_totals.add(rest.id)
 
 
 def parts(state: State, kept: Tags) -> dict[str, SnapshotPart]:
@@ -271,13 +275,8 @@ def warm_up_reads(state: State, kept: Tags) -> Sequence[Callable[[], object]]:
     """Return the reads that build the view and sort it in all its orders, or no reads if they would take too much memory."""
     if len(kept.tagged) > AHEAD_COMMENTS_MAX:
         return ()
-    tables: list[Callable[[], Table[Any]]] = [lambda: kept.view.entries, lambda: kept.view.stats]
-    return [partial(first_of, table, place) for table in tables for place in range(len(table().lazy_orders))]
-
-
-def first_of(table: Callable[[], Table[Any]], place: int) -> object:
-    """Read the first row of the lazy order number `place` in a table of the view. Reading it sorts the order."""
-    return table().lazy_orders[place].first()
+    lists = [partial(kept.view.entries, sort, "", group) for sort, group in WARM_LISTS]
+    return *lists, lambda: kept.view.trending("")
 
 
 TAGS = Plugin(
@@ -286,7 +285,7 @@ TAGS = Plugin(
     install,
     serves=("tags_api",),
     parts=parts,
-    unsaved=("dirty", "view"),
+    unsaved=("dirty", "dirty_totals", "view"),
     on_restored=restored,
     import_rows=import_rows,
     export_rows=export_rows,

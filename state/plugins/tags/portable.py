@@ -92,7 +92,7 @@ def add_entries(state: State, kept: Tags, comment: Comment, tags: tuple[str, ...
     )
     if promoted:
         row.numbered = tuple([(number, promoted) for number in range(first, first + len(names))])
-    kept.dirty.row(comment.id)
+    kept.dirty.add(comment.id)
     return kept.tagged.insert(row)
 
 
@@ -127,18 +127,18 @@ def import_totals(kept: Tags, batch: Batch, before: dict[str, rows.Contribution]
         ranged((total.total_trending,), 0, UINT128_MAX)
         rest = rest_of(kept, total.tag)
         kept.rests.modify(rest, total_payout=total.total_payout)
-        add_beyond(kept, rest, rows.less(sums_of(total), sums_of(kept.view.stats.by_tag.find(total.tag))))
+        add_beyond(kept, rest, rows.less(sums_of(total), sums_of(kept.view.totals(rest))))
 
 
 def add_beyond(kept: Tags, rest: rows.TagRest, change: rows.Contribution) -> None:
     """Add to the totals of a tag what its entries don't contain."""
     kept.rests.modify(rest, beyond=rows.added(rest.beyond, change))
-    kept.dirty.name(rest.tag)
+    kept.dirty_totals.add(rest.id)
 
 
 def totals(kept: Tags) -> dict[str, rows.Contribution]:
     """Return the current totals of all tags."""
-    return {stats.tag: sums_of(stats) for stats in kept.view.stats}
+    return {stats.tag: sums_of(stats) for stats in kept.view.all_totals()}
 
 
 def sums_of(stats: TagStats) -> rows.Contribution:
@@ -160,5 +160,5 @@ def export_rows(state: State, kept: Tags) -> Batch:
     return {
         "tags/tagged": exported_rows(state, tagged, TAGGED),
         "tags/authors": exported_rows(state, authors, AUTHORS),
-        "tags/totals": exported_rows(state, kept.view.stats, TOTALS),
+        "tags/totals": exported_rows(state, kept.view.all_totals(), TOTALS),
     }

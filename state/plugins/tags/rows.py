@@ -1,7 +1,7 @@
 """The tables of the plugin `tags` (tagged comments, additional totals of tags), and the scores.
 
-A comment has one row, with the values of all its entries at their last update. The reference has a row per tag. Here view.py derives the
-entries from the row when a list is read. Source: block-processing.md §7.6; rpc-api.md §6.5.2.
+A comment has one row, with the values of all its entries at their last update. The reference has a row per tag. Here view.py reads the
+values of the entries from this row. Source: block-processing.md §7.6; rpc-api.md §6.5.2.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any
 from state.effects.mana import truncated
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.integers import WORD32
-from state.store import Row, Setter, Table, Unique
+from state.store import Ordered, Row, Setter, Table, Unique
 
 SCORE_UNIT = 10_000_000  # rshares
 HOT_SECONDS, TRENDING_SECONDS = 10_000, 480_000
@@ -62,6 +62,7 @@ class TaggedComments(Table[Tagged]):
     """All comments with tags."""
 
     by_comment = Unique("comment")
+    by_parent = Ordered("parent", lazy=True)
     set_shown = Setter("net_rshares", "net_votes", "children", "active", "cashout")
 
 
@@ -80,6 +81,7 @@ class TagRests(Table[TagRest]):
     """Additional totals of all tags that are or were used."""
 
     by_tag = Unique("tag")
+    by_name = Ordered("tag", lazy=True)
     set_total_payout = Setter("total_payout")
 
 

@@ -1,17 +1,22 @@
-"""Materialized view for reads of the plugin `tags`: the entries of all tags in all orders, and the totals per tag.
+"""Materialized view for reads of the plugin `tags`: the comments of each tag, sorted lists of them, and the totals per tag.
 
 The view is derived from the plugin's tables and updated when it is read, so a chain that only replays pays nothing for it. It has no undo
-records: undoing a change marks the comment or tag as changed again. Source: block-processing.md §7.6; rpc-api.md §6.5.
+records: undoing a change marks the comment or tag as changed again. Entries have no objects: their values are read from the row of the
+comment. Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from typing import Any
+
+from msgspec import Struct
 
 from state.plugins.tags.rows import (
     NOTHING,
     Contribution,
-    Place,
     Tagged,
     TaggedComments,
+    TagRest,
     TagRests,
     added,
     contribution_of,
@@ -19,43 +24,30 @@ from state.plugins.tags.rows import (
     less,
     trending,
 )
-from state.store import DirtyMarks, Journal, Ordered, Row, Table, Unique
-from state.store.lazy.incremental import ReadMode, process_some
+from state.store import LazyOrder, Row
+from state.store.keys import Entry
+from state.store.lazy.dirty import DirtyRows
+from state.store.lazy.incremental import ReadMode
+from state.store.lazy.order_cache import EntryOf, OrderCache
 
-COMMENTS_CHUNK = 100  # fewer than CHUNK_ROWS, since a comment has an entry per tag, and an entry is in nine orders
+COMMENTS_CHUNK = 500
+SOURCE_ROWS = 2000  # ids of the table per step of a first read
+PLACES_MAX = 8  # more than the tags of a comment
 
-
-class TagEntry(Row):
-    """Entry of a comment under one of its tags. `promoted` is in SBD."""
-
-    number: int = 0
-    tag: str = ""
-    comment: int = 0
-    parent: int = 0
-    is_reply: bool = False
-    created: int = 0
-    active: int = 0
-    cashout: int = 0
-    children: int = 0
-    net_rshares: int = 0
-    net_votes: int = 0
-    promoted: int = 0
-    hot: float = 0.0
-    trending: float = 0.0
+ALL, POSTS, REPLIES = "all", "posts", "replies"
+Group = str | int
+"""The comments with a tag that a list contains: ALL, POSTS, REPLIES, or those with this parent (0: posts)."""
 
 
-class TagEntries(Table[TagEntry]):
-    """All entries. Entry numbers break ties, as the row ids do in the reference."""
+class TagSort(Struct, frozen=True):
+    """Sort order of the entries of a tag, smallest `value` first, then by number. `value` is a function of a comment and its promotion.
 
-    by_trending = Ordered("tag", "parent", "-trending", "number", lazy=True)
-    by_hot = Ordered("tag", "parent", "-hot", "number", lazy=True)
-    by_created = Ordered("tag", "parent", "-created", "number", lazy=True)
-    by_active = Ordered("tag", "parent", "-active", "number", lazy=True)
-    by_votes = Ordered("tag", "parent", "-net_votes", "number", lazy=True)
-    by_children = Ordered("tag", "parent", "-children", "number", lazy=True)
-    by_promoted = Ordered("tag", "parent", "-promoted", "number", lazy=True)
-    by_cashout = Ordered("tag", "cashout", "number", lazy=True)
-    by_payout = Ordered("tag", "is_reply", "-net_rshares", "number", lazy=True)
+    Comments with less than `rshares_min` are excluded by the reader.
+    """
+
+    name: str
+    value: Callable[[Tagged, int], float]
+    rshares_min: int | None = None
 
 
 class TagStats(Row):
@@ -69,134 +61,204 @@ class TagStats(Row):
     total_trending: int = 0
 
 
-class TagStatsTable(Table[TagStats]):
-    """All tags that are or were used."""
-
-    by_tag = Unique("tag")
-    by_name = Ordered("tag", lazy=True)
-    by_trending = Ordered("-total_trending", "tag", lazy=True)
+TRENDING = TagSort("trending", lambda row, promoted: -trending(row.net_rshares, row.created), 1)
+HOT = TagSort("hot", lambda row, promoted: -hot(row.net_rshares, row.created), 1)
+CREATED = TagSort("created", lambda row, promoted: -row.created)
+ACTIVE = TagSort("active", lambda row, promoted: -row.active)
+VOTES = TagSort("votes", lambda row, promoted: -row.net_votes)
+CHILDREN = TagSort("children", lambda row, promoted: -row.children)
+PROMOTED = TagSort("promoted", lambda row, promoted: -promoted)
+CASHOUT = TagSort("cashout", lambda row, promoted: row.cashout, 0)
+PAYOUT = TagSort("payout", lambda row, promoted: -row.net_rshares, 1)
 
 
 class TagView:
-    """Entries and totals of all tags. The tables require a journal, which is emptied after each update because nothing is undone."""
+    """The comments of all tags, sorted lists of them, and the totals of all tags.
 
-    def __init__(self, tagged: TaggedComments, rests: TagRests, notes: DirtyMarks, read_mode: ReadMode) -> None:
-        self._tagged, self._rests, self._notes = tagged, rests, notes
-        self._is_stale = False
-        self._journal = Journal(read_mode)
-        self._entries = TagEntries(self._journal)
-        self._stats = TagStatsTable(self._journal)
-        self._by_comment: dict[int, tuple[TagEntry, ...]] = {}
+    A list contains items. An item is a place of a tag in a comment: the comment's id, times PLACES_MAX, plus the place. The same tag can be
+    there twice, because tags are truncated.
+    """
+
+    def __init__(self, tagged: TaggedComments, rests: TagRests, changed: DirtyRows, used: DirtyRows, read_mode: ReadMode) -> None:
+        self._tagged, self._rests, self._changed, self._used = tagged, rests, changed, used
+        self._read_mode = read_mode
+        self._orders = OrderCache(read_mode)
+        self._is_stale = True
+        self._known: dict[int, tuple[tuple[str, ...], int, Contribution]] = {}  # by comment: its tags, its parent, what it adds to totals
+        self._posts: dict[str, set[int]] = {}
+        self._replies: dict[str, set[int]] = {}
         self._live: dict[str, Contribution] = {}
-        self._counted: dict[int, Contribution] = {}
-
-    @property
-    def entries(self) -> TagEntries:
-        """Bring the view up to date, and return its table of entries."""
-        self._refresh()
-        return self._entries
-
-    @property
-    def stats(self) -> TagStatsTable:
-        """Bring the view up to date, and return its table of totals per tag."""
-        self._refresh()
-        return self._stats
-
-    def entry(self, tag: str, comment: int) -> TagEntry | None:
-        """Return a comment's entry under a tag, or None."""
-        self._refresh()
-        return next((entry for entry in self._by_comment.get(comment, ()) if entry.tag == tag), None)
+        self._totals: LazyOrder | None = None
 
     def mark_all(self) -> None:
         """Mark all rows as replaced. The next read recomputes everything."""
         self._is_stale = True
+        self._known, self._posts, self._replies, self._live, self._totals = {}, {}, {}, {}, None
+        self._orders.clear()
 
-    def _mark_all(self) -> None:
-        """Mark all comments and tags as changed, including those that no longer exist."""
-        self._is_stale = False
-        self._notes.rows.add_all(self._by_comment)
-        self._notes.names.update(self._live, [stats.tag for stats in self._stats], [row.tag for row in self._rests])
+    def entries(self, sort: TagSort, tag: str, group: Group) -> Any:
+        """Return the sorted entries of a tag and group (`LazyOrder.refreshed`). An entry is (value, number, item)."""
+        self._refresh()
+        if tag not in self._posts and tag not in self._replies:
+            # Otherwise a client could evict all lists with requests for unused tags.
+            return LazyOrder(lambda item: None).refreshed()
+        return self._orders.refreshed((tag, group), sort.name, lambda: (self._entry_of(sort, tag, group), self._items(tag, group)))
+
+    def entry(self, sort: TagSort, tag: str, group: Group, comment: int) -> Entry | None:
+        """Return the first entry of a comment that has this tag, or None if the comment isn't in the group."""
+        place = self._tagged.by_comment.find(comment).tags.index(tag)
+        return self._entry_of(sort, tag, group)(comment * PLACES_MAX + place)
+
+    def totals(self, rest: TagRest) -> TagStats:
+        """Return the totals of a tag."""
+        self._refresh()
+        return self._stats(rest)
+
+    def all_totals(self) -> Iterator[TagStats]:
+        """Yield the totals of all tags."""
+        self._refresh()
+        return map(self._stats, self._rests)
+
+    def trending(self, start: str) -> Iterator[TagStats]:
+        """Yield the totals of tags by trending score, from the tag `start` or the one with the next name, or from the first if it is ""."""
+        self._refresh()
+        order = self._refreshed_totals()
+        first = next(self._rests.by_name.starting(start), None) if start else None
+        if start and first is None:
+            return iter(())
+        return (self._stats(self._rests.find(entry[-1])) for entry in order.irange(None if first is None else self._totals_entry(first.id)))
+
+    # -------------------------------------------------------------- entries
+
+    def _entry_of(self, sort: TagSort, tag: str, group: Group) -> EntryOf:
+        by_comment, value = self._tagged.by_comment, sort.value
+
+        def entry_of(item: int) -> Entry | None:
+            comment, place = divmod(item, PLACES_MAX)
+            row = by_comment.get(comment)
+            if row is None or not is_in(group, row.parent) or place >= len(row.tags) or row.tags[place] != tag:
+                return None
+            number, promoted = row.numbered[place] if row.numbered else (row.first + place, 0)
+            return value(row, promoted), number, item
+
+        return entry_of
+
+    def _items(self, tag: str, group: Group) -> Iterator[int]:
+        """Yield the items that a list can contain."""
+        comments: Iterable[int]
+        if isinstance(group, int) and group:
+            comments = [row.comment for row in self._tagged.by_parent.equal(group)]
+        else:
+            posts = () if group == REPLIES else self._posts.get(tag, ())
+            comments = [*posts, *(self._replies.get(tag, ()) if group in (ALL, REPLIES) else ())]
+        return (item for comment in comments for item in items_of(comment, self._known[comment][0], tag))
+
+    # -------------------------------------------------------------- processing changes
 
     def _refresh(self) -> None:
-        """Apply all marked changes to entries and totals."""
-        notes = self._notes
-        if self._is_stale:
-            self._mark_all()
-        if not notes.rows and not notes.names:
-            return
-        self._journal.read_mode.raise_if_large(len(notes.rows) + len(notes.names), lambda: self._refresh_chunk(COMMENTS_CHUNK))
-        while self._refresh_chunk(COMMENTS_CHUNK):
-            pass
+        """Apply all marked changes."""
+        changed = self._changed
+        if self._is_stale or changed.count_unread() > 2 * len(self._tagged) + COMMENTS_CHUNK:
+            # Only comments with tags need reading. Most comments are paid, and have none any more.
+            self.mark_all()
+            self._is_stale = False
+            changed.restart(self._tagged_comments(), len(self._tagged))
+        if changed:
+            self._read_mode.raise_if_large(len(changed), self._refresh_chunk)
+            while self._refresh_chunk():
+                pass
 
-    def _refresh_chunk(self, most: int) -> bool:
-        """Update the entries of at most `most` changed comments. If no comment is left, compute the totals of at most `most` changed tags.
+    def _refresh_chunk(self) -> bool:
+        """Process at most COMMENTS_CHUNK changed comments. Return whether any are left."""
+        self._changed.process(COMMENTS_CHUNK, self._take_over)
+        return bool(self._changed)
 
-        Return whether any comments or tags are left.
-        """
-        comments, tags = self._notes.rows, self._notes.names
-        if comments:
-            comments.process(most, self._take_over)
-        else:
-            process_some(tags, most, self._sum_up)
-        self._journal.commit(self._journal.position())
-        return bool(comments or tags)
+    def _tagged_comments(self) -> Iterator[list[int]]:
+        begin = 0
+        while begin < self._tagged.next_id:
+            yield [row.comment for row in self._tagged.rows_between(begin, begin + SOURCE_ROWS)]
+            begin += SOURCE_ROWS
 
     def _take_over(self, comment: int) -> None:
-        """Update the entries of a comment from its row, and mark its old and new tags, whose totals must be computed again."""
+        """Update the tags of a comment, their totals, and the lists of its old and new tags."""
         row = self._tagged.by_comment.get(comment)
-        old = self._by_comment.pop(comment, ())
-        counted = self._counted.pop(comment, NOTHING)
-        for entry in old:
-            self._live[entry.tag] = less(self._live[entry.tag], counted)
-            self._notes.names.add(entry.tag)
+        known = self._known.pop(comment, None)
+        if known is not None:
+            tags, parent, counted = known
+            for tag in tags:
+                self._live[tag] = less(self._live[tag], counted)
+            if row is None or row.tags != tags:
+                self._remove(comment, tags, parent)
+            self._mark(comment, tags, parent)
         if row is not None:
-            # Entries are matched by number and modified in place, so that only indices with changed values move them.
             # Use the id object of the row. The other one can be a copy, which would stay in memory.
-            comment = row.comment
-            self._by_comment[comment] = self._shown(row, {entry.number: entry for entry in old})
-            self._counted[comment] = counted = contribution_of(row)
-            for tag in row.tags:
+            comment, tags, parent, counted = row.comment, row.tags, row.parent, contribution_of(row)
+            self._known[comment] = tags, parent, counted
+            members = self._replies if parent else self._posts
+            for tag in tags:
                 self._live[tag] = added(self._live.get(tag, NOTHING), counted)
-                self._notes.names.add(tag)
-        kept = self._by_comment.get(comment, ())
-        for entry in old:
-            if not any(entry is other for other in kept):
-                self._entries.remove(entry)
+                try:
+                    members[tag].add(comment)
+                except KeyError:
+                    members[tag] = {comment}
+            if known is None or known[0] != tags:
+                self._mark(comment, tags, parent)
 
-    def _shown(self, row: Tagged, old: dict[int, TagEntry]) -> tuple[TagEntry, ...]:
-        """Return the entries that a row describes. Existing entries (`old`) with the same numbers are modified and reused."""
-        values: dict[str, Any] = {
-            "comment": row.comment,
-            "parent": row.parent,
-            "is_reply": row.parent != 0,
-            "created": row.created,
-            "active": row.active,
-            "cashout": row.cashout,
-            "children": row.children,
-            "net_rshares": row.net_rshares,
-            "net_votes": row.net_votes,
-            "hot": hot(row.net_rshares, row.created),
-            "trending": trending(row.net_rshares, row.created),
-        }
-        return tuple([self._entry(place, old.get(place[1]), values) for place in row.places])
+    def _remove(self, comment: int, tags: tuple[str, ...], parent: int) -> None:
+        members = self._replies if parent else self._posts
+        for tag in dict.fromkeys(tags):
+            members[tag].discard(comment)
+            if not members[tag]:
+                del members[tag]
 
-    def _entry(self, place: Place, old: TagEntry | None, values: dict[str, Any]) -> TagEntry:
-        tag, number, promoted = place
-        if old is None:
-            return self._entries.insert(TagEntry(tag=tag, number=number, promoted=promoted, **values))
-        self._entries.modify(old, tag=tag, promoted=promoted, **values)
-        return old
+    def _mark(self, comment: int, tags: tuple[str, ...], parent: int) -> None:
+        """Mark a comment in the lists of these tags, and the totals of the tags."""
+        for place, tag in enumerate(tags):
+            if self._totals is not None and (rest := self._rests.by_tag.get(tag)) is not None:
+                self._totals.dirty.add(rest.id)
+            if self._orders:
+                for group in (ALL, REPLIES if parent else POSTS, parent):
+                    self._orders.mark((tag, group), comment * PLACES_MAX + place)
 
-    def _sum_up(self, tag: str) -> None:
-        """Compute the totals of a tag from its entries, its payouts and the last values of removed entries."""
-        row, stats = self._rests.by_tag.get(tag), self._stats.by_tag.get(tag)
-        if row is None:
-            # The first use of the tag was undone.
-            assert self._live.get(tag, NOTHING) == NOTHING, "entries of a tag that was never used"
-            if stats is not None:
-                self._stats.remove(stats)
-            return
-        if stats is None:
-            stats = self._stats.insert(TagStats(tag=tag))
-        votes, posts, replies, whole = added(row.beyond, self._live.get(tag, NOTHING))
-        self._stats.modify(stats, total_payout=row.total_payout, net_votes=votes, top_posts=posts, comments=replies, total_trending=whole)
+    # -------------------------------------------------------------- totals
+
+    def _refreshed_totals(self) -> Any:
+        """Return the up-to-date order of tags by trending score, with entries (negated score, tag, id of the row in `TagRests`)."""
+        used = self._used
+        if self._totals is None:
+            self._totals = LazyOrder(self._totals_entry, read_mode=self._read_mode)
+            used.restart(map(range, range(0, self._rests.next_id, SOURCE_ROWS), count(SOURCE_ROWS, SOURCE_ROWS)), len(self._rests))
+        if used:
+            self._read_mode.raise_if_large(len(used), self._refresh_totals)
+            while self._refresh_totals():
+                pass
+        return self._totals.refreshed()
+
+    def _refresh_totals(self) -> bool:
+        assert self._totals is not None, "the order was created before"
+        self._used.process(COMMENTS_CHUNK, self._totals.dirty.add)
+        return bool(self._used)
+
+    def _totals_entry(self, rest_id: int) -> Entry | None:
+        rest = self._rests.get(rest_id)
+        if rest is None:
+            return None
+        return -(rest.beyond[-1] + self._live.get(rest.tag, NOTHING)[-1]), rest.tag, rest_id
+
+    def _stats(self, rest: TagRest) -> TagStats:
+        votes, posts, replies, whole = added(rest.beyond, self._live.get(rest.tag, NOTHING))
+        return TagStats(
+            tag=rest.tag, total_payout=rest.total_payout, net_votes=votes, top_posts=posts, comments=replies, total_trending=whole
+        )
+
+
+def is_in(group: Group, parent: int) -> bool:
+    """Whether a comment with this parent belongs to a group."""
+    if group == ALL:
+        return True
+    return (parent != 0) == (group == REPLIES) if isinstance(group, str) else parent == group
+
+
+def items_of(comment: int, tags: tuple[str, ...], tag: str) -> list[int]:
+    """Return the items of a comment under a tag."""
+    return [comment * PLACES_MAX + place for place, one in enumerate(tags) if one == tag]

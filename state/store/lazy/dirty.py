@@ -1,6 +1,6 @@
 """`DirtyRows` and `DirtyMarks`: the rows that changed since a derived view last read them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from state.store.lazy.incremental import process_some
@@ -19,11 +19,17 @@ class DirtyRows:
         self.ids: set[int] = set()
         self.unread = 0
         self._next_id, self._record = next_id, record
+        self._source: Iterator[Iterable[int]] = iter(())
+        self._in_source = 0
         # Bound once, because a new bound method in each record would cost memory and time.
         self._undo_add = self._add_again
 
     def __len__(self) -> int:
-        return len(self.ids) + max(self._next_id() - self.unread, 0)
+        return len(self.ids) + self._in_source + self.count_unread()
+
+    def count_unread(self) -> int:
+        """Return the number of ids that have never been read."""
+        return max(self._next_id() - self.unread, 0)
 
     def add(self, row_id: int) -> None:
         """Mark a row dirty."""
@@ -32,14 +38,26 @@ class DirtyRows:
         # Unread rows are recorded as well, because such a row can be read before the change is undone.
         self._record((self._undo_add, row_id, None))
 
-    def add_all(self, known: Iterable[int]) -> None:
-        """Mark all rows dirty. `known` are the ids in the derived view, which are marked as well because their rows can be gone."""
-        self.ids.update(known)
-        self.unread = 0
+    def restart(self, source: Iterator[Iterable[int]], count: int) -> None:
+        """Mark the rows dirty whose ids `source` yields, `count` or a few more or fewer, and all other rows clean.
+
+        A view that needs only some of the rows starts this way. Each item of `source` is read only when the items before it are processed,
+        and the rows can change meanwhile.
+        """
+        self.ids.clear()
+        self.unread = self._next_id()
+        self._source, self._in_source = source, max(count, 1)
 
     def process(self, most: int, work: Callable[[int], object]) -> None:
         """Call `work` for at most `most` dirty rows, and mark them clean. `process_some` describes the handling of errors."""
-        if not self.ids:
+        if not self.ids and self._in_source:
+            some = next(self._source, None)
+            if some is None:
+                self._in_source = 0
+            else:
+                self.ids.update([row_id for row_id in some if row_id < self.unread])
+                self._in_source = max(self._in_source - len(self.ids), 1)
+        elif not self.ids:
             begin, self.unread = self.unread, min(self.unread + most, self._next_id())
             self.ids.update(range(begin, self.unread))
         process_some(self.ids, most, work)
@@ -59,6 +77,7 @@ class DirtyMarks:
         self._record = record
 
     def name(self, name: str) -> None:
-        """Mark a name dirty."""
-        self.names.add(name)
+        """Mark a name dirty, unless no row was ever read."""
+        if self.rows.unread:
+            self.names.add(name)
         self._record((set.add, self.names, name))

@@ -11,8 +11,7 @@ from msgspec import Struct
 from state.effects.voting import payable_reward_pool
 from state.plugins.social.community_payloads import ADMIN, GUEST, MOD
 from state.plugins.social.index import Social
-from state.plugins.social.ranked_posts import EVERYTHING, RankedPost
-from state.plugins.social.rows import Community, Role, Subscription
+from state.plugins.social.rows import Community, Role, SocialPost, Subscription
 from state.protocol.constants import DAY_SECONDS
 from state.protocol.values.asset import SBD_UNIT
 from state.tables import State
@@ -68,7 +67,7 @@ def figures(state: State, kept: Social) -> PayoutTotalsIndex:
         # If posts change all the time, each incremental count is out of date when it ends. After LATE_COUNTS_MAX of them, count without
         # interruption.
         if kept.late_counts < LATE_COUNTS_MAX:
-            state.journal.read_mode.raise_if_large(kept.view.unpaid, lambda: count_some(state, kept))
+            state.journal.read_mode.raise_if_large(len(kept.view.unpaid()), lambda: count_some(state, kept))
         kept.counted = key, counted(state, kept)
     kept.counting, kept.late_counts = None, 0
     found: PayoutTotalsIndex = kept.counted[1]
@@ -77,8 +76,8 @@ def figures(state: State, kept: Social) -> PayoutTotalsIndex:
 
 def counted_from(state: State, kept: Social) -> tuple[Any, ...]:
     """Return a value that changes whenever the totals can change: the version of the view of posts, and the reward fund with the price."""
-    # Reading the view updates its version.
-    kept.view.ranked(kept.facts)
+    # Its version changes when the view is refreshed.
+    kept.view.refresh()
     return kept.view.version, payable_reward_pool(state)
 
 
@@ -111,16 +110,22 @@ def counted(state: State, kept: Social) -> PayoutTotalsIndex:
 
 
 def counting(state: State, kept: Social) -> Generator[None, None, PayoutTotalsIndex]:
-    """Compute the payout totals of all posts and replies that are unpaid now. Yield after each step. The state can change between steps."""
-    worth = kept.facts.worth(state)
-    posts = list(kept.view.members(kept.facts, EVERYTHING, True))
+    """Compute the payout totals of all posts and replies that are unpaid now. Yield after each step.
+
+    The state can change between steps. Then the result counts for nothing, since its key has changed (`figures`).
+    """
+    worth, earning = kept.facts.worth(state), kept.facts.earning
+    comments = list(kept.view.unpaid())
     found = PayoutTotalsIndex({}, {})
     authors: set[tuple[str, str]] = set()
-    for first in range(0, len(posts), COUNTED_CHUNK):
+    for first in range(0, len(comments), COUNTED_CHUNK):
         yield
-        for post in posts[first : first + COUNTED_CHUNK]:
+        for comment in comments[first : first + COUNTED_CHUNK]:
+            row, post = state.comments.get(comment), kept.posts.by_comment.get(comment)
+            if row is None or post is None:
+                continue
             figure = place_of(found, post)
-            figure.payout += post.banked + worth(post.earning)
+            figure.payout += row.total_payout_value + row.curator_payout_value + worth(earning(state, row))
             figure.posts += 1
             if (post.community, post.author) not in authors:
                 authors.add((post.community, post.author))
@@ -140,7 +145,7 @@ def add_up(found: PayoutTotalsIndex) -> Generator[None, None, None]:
     found.total = found.blogs + sum([one.payout for one in found.communities.values()])
 
 
-def place_of(found: PayoutTotalsIndex, post: RankedPost) -> PayoutTotals:
+def place_of(found: PayoutTotalsIndex, post: SocialPost) -> PayoutTotals:
     """Return the totals to which a post's payout is added. They are created for the first post."""
     figures, name = (found.communities, post.community) if post.community else (found.authors, post.author)
     figure = figures.get(name)

@@ -8,21 +8,14 @@ from itertools import islice, takewhile
 
 from msgspec import Struct
 
+from state.effects.comments import payout_time
 from state.plugins.follow.lists import followed as relations_of
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.follow.rows import BLOG
 from state.plugins.social.chain_reader import Worth, payout_of
 from state.plugins.social.index import Social
-from state.plugins.social.ranked_posts import (
-    COMMUNITIES,
-    COMMUNITY_ORDERS,
-    DUE_SECONDS,
-    EVERYTHING,
-    TAG_ORDERS,
-    Entry,
-    PostSort,
-    community_scope,
-)
+from state.plugins.social.ranked_posts import COMMUNITY_ORDERS, DUE_SECONDS, TAG_ORDERS, Entry, PostSort
+from state.plugins.social.root_posts import COMMUNITIES, EVERYTHING, community_scope
 from state.plugins.social.rows import Reblog, SocialPost
 from state.protocol.constants import DAY_SECONDS
 from state.tables import State
@@ -75,11 +68,13 @@ def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int
     limit.
     """
     order, worth = scope.orders[sort], kept.facts.worth(state)
+    if order.by_id:
+        [name] = scope.names
+        return list(islice(kept.view.newest_roots(name, None if start is None else start.id), limit))
     first = None if start is None else start_entry(state, kept, order, start, worth)
     buckets = due_buckets(state.head_time) if order.by_due else (0,)
-    walks = [walk(kept.view.entries(kept.facts, name, order, bucket), order, worth, first) for name in scope.names for bucket in buckets]
+    walks = [walk(kept.view.entries(name, order, bucket), order, worth, first) for name in scope.names for bucket in buckets]
     entries: Iterator[Entry] = walks[0] if len(walks) == 1 else merge(*walks)
-    ranked = kept.view.ranked(kept.facts)
     if sort == "muted" and not scope.of_communities:
         # Entries contain negated payouts, and this list contains only payouts above 0. Earnings above 0 can be worth less than the smallest
         # unit.
@@ -87,7 +82,7 @@ def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int
     found = (comment for _, comment in entries)
     if order.by_due:
         earliest, latest = state.head_time + DUE_FROM, state.head_time + DUE_TO
-        found = (comment for comment in found if earliest <= ranked[comment].payout_at <= latest)
+        found = (comment for comment in found if earliest <= payout_time(state, state.comments.find(comment)) <= latest)
     # Later pages list pinned posts again at their normal positions, as on the reference.
     if start is not None or not scope.community or sort not in PINNED_ORDERS:
         return list(islice(found, limit))
@@ -102,12 +97,19 @@ def due_buckets(now: int) -> range:
 
 def start_entry(state: State, kept: Social, order: PostSort, start: Comment, worth: Worth) -> Entry:
     """Return the entry of a post in a sort order, whether or not the post is listed there."""
-    post = kept.view.ranked(kept.facts)[start.id]
     if order.in_payouts:
         return -payout_of(state, kept.facts, start, worth).total, start.id
-    values = {"trending": post.trend, "hot": post.hot, "promoted": post.promoted}
-    by_age = post.created if order is COMMUNITY_ORDERS["created"] else post.comment
-    return -values.get(order.name, by_age), start.id
+    post = kept.posts.by_comment.find(start.id)
+    match order.name:
+        case "trending":
+            value = kept.view.trend(start, post)
+        case "hot":
+            value = kept.view.hot(start, post)
+        case "promoted":
+            value = post.promoted
+        case _:
+            value = start.created
+    return -value, start.id
 
 
 # ------------------------------------------------------------------ walking through a list
@@ -213,7 +215,7 @@ def oldest_answered(state: State, kept: Social, account: str) -> int:
 def unpaid_posts(state: State, kept: Social, account: str, start: Comment | None) -> list[Comment]:
     """Return an account's unpaid posts and replies after `start`, ordered by payout."""
     worth = kept.facts.worth(state)
-    unpaid = kept.view.unpaid_of(kept.facts, account)
+    unpaid = kept.view.unpaid_of(account)
     found = [(-payout_of(state, kept.facts, state.comments.find(comment), worth).total, comment) for comment in unpaid]
     if start is not None:
         place = (-payout_of(state, kept.facts, start, worth).total, start.id)

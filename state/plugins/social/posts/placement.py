@@ -12,6 +12,8 @@ from state.plugins.follow.rows import BLOG
 from state.plugins.social.community_payloads import GUEST, MEMBER
 from state.plugins.social.index import Social
 from state.plugins.social.notifications.writer import Type, account_score, notify, notify_error, notify_mentions, notify_reply, notify_vote
+from state.plugins.social.post_metadata import post_tags
+from state.plugins.social.ranked_posts import RankedPosts
 from state.plugins.social.rows import NO_POST, Reblog, SocialPost
 from state.protocol.constants import COIN_NULL_ACCOUNT
 from state.protocol.values.asset import SBD
@@ -33,6 +35,8 @@ def on_comment(state: State, kept: Social, operation: Comment) -> None:
     if post is None:
         post = add_post(state, kept, comment)
         notify_reply(state, kept, comment, post)
+    elif not post.is_reply and post.tags != (tags := tags_of(state, comment)):
+        kept.posts.modify(post, tags=tags)
     kept.dirty.row(comment.id)
     content = state.comment_contents.by_comment.get(comment.id)
     if content is not None:
@@ -61,6 +65,7 @@ def add_post(state: State, kept: Social, comment: CommentRow) -> SocialPost:
         "is_muted": not allowed or (parent is not None and parent.is_muted),
         "is_pinned": False,
         "is_deleted": False,
+        "tags": tags_of(state, comment),
     }
     post = kept.post(comment.author, comment.permlink)
     if post is None:
@@ -70,6 +75,18 @@ def add_post(state: State, kept: Social, comment: CommentRow) -> SocialPost:
     if not allowed:
         notify_error(state, kept, comment.author, NOT_AUTHORIZED, post.id)
     return post
+
+
+def tags_of(state: State, comment: CommentRow) -> tuple[str, ...]:
+    """Return the tags of a root post, by which lists contain it. A reply has none.
+
+    Tags with a slash are dropped. Otherwise an author could add a post to a community's lists by a tag that equals the community's scope. A
+    list of such a tag can't be requested anyway.
+    """
+    if comment.parent_author:
+        return ()
+    content = state.comment_contents.by_comment.get(comment.id)
+    return post_tags(comment.category, "" if content is None else content.json_metadata)
 
 
 def may_write(kept: Social, community: str, account: str, *, is_reply: bool) -> bool:
@@ -116,9 +133,9 @@ def on_payout(state: State, kept: Social, operation: CommentPayoutUpdate) -> Non
 
 
 def on_hardfork(state: State, kept: Social, operation: Hardfork) -> None:
-    """Mark all posts for ranking after a hardfork, since it can have changed the rules of payouts."""
-    for comment in state.comments:
-        kept.dirty.row(comment.id)
+    """Rank all posts again after a hardfork, since it can have changed the rules of payouts."""
+    kept.view.mark_all()
+    state.journal.record((RankedPosts.undo_mark_all, kept.view, None))
 
 
 def promote(state: State, kept: Social, operation: Transfer) -> None:

@@ -8,7 +8,7 @@ from tests.helpers.social_fixtures import cases
 def test_tags() -> None:
     for case in cases("post_tags"):
         found = post_tags(case["category"], case["json_metadata"])
-        assert (found, "nsfw" in found) == (case["tags"], case["is_nsfw"])
+        assert (list(found), "nsfw" in found) == (case["tags"], case["is_nsfw"])
 
 
 def test_stats() -> None:

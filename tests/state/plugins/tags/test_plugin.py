@@ -11,10 +11,11 @@ from state.effects.comments import comment_of, find_comment, payout_time
 from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.transfers import Transfer
 from state.plugins.tags.index import Tags
-from state.plugins.tags.lists import discussions, promotion_of, tags_by_author, tags_of, trending_tags
+from state.plugins.tags.lists import ORDERS, discussions, promotion_of, tags_by_author, tags_of, trending_tags, walk
 from state.plugins.tags.metadata import named_tags
 from state.plugins.tags.plugin import TAGS, forget_deleted, on_comment, on_payout, on_reward, on_vote, promote
-from state.plugins.tags.view import TagEntry
+from state.plugins.tags.rows import hot, trending
+from state.plugins.tags.view import PLACES_MAX
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.asset import SBD, Asset
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward
@@ -122,17 +123,34 @@ class Model:
                 row["promoted"] += operation.amount.amount
 
 
-def plain(entry: TagEntry) -> dict[str, Any]:
-    """Return an entry in the model's form."""
-    names = ("tag", "comment", "parent", "created", "cashout", "promoted", "hot", "trending", *SHOWN)
-    return {name: getattr(entry, name) for name in names}
+def entries_of(data: Tags) -> list[dict[str, Any]]:
+    """Return all entries in the model's form, in the order of their numbers."""
+    names = ("comment", "parent", "created", "cashout", *SHOWN)
+    found = [
+        {name: getattr(row, name) for name in names}
+        | {"tag": tag, "number": number, "promoted": promoted}
+        | {"hot": hot(row.net_rshares, row.created), "trending": trending(row.net_rshares, row.created)}
+        for row in data.tagged
+        for tag, number, promoted in row.places
+    ]
+    return sorted(found, key=lambda entry: entry.pop("number"))
+
+
+def assert_lists_agree(state: State, rows: list[dict[str, Any]]) -> None:
+    """Assert that the lists of each tag equal the model's rows, sorted."""
+    for tag in {row["tag"] for row in rows}:
+        for order in ("trending", "hot", "created", "active", "children"):
+            for parent in {row["parent"] for row in rows if row["tag"] == tag}:
+                listed = [row for row in rows if row["tag"] == tag and row["parent"] == parent]
+                expected = [row["comment"] for row in sorted(listed, key=lambda row: -row[order])]
+                assert [item // PLACES_MAX for item in walk(state, ORDERS[order], tag, parent, None, 0)] == expected
 
 
 def assert_agrees(model: Model, data: Tags, accounts: Accounts) -> None:
     """Assert that the plugin and the model have equal entries, in the order of their numbers, and equal counts of tags and of authors'
     uses.
     """
-    entries = [plain(entry) for entry in sorted(data.view.entries, key=lambda entry: entry.number)]
+    entries = entries_of(data)
     assert entries == [{name: row[name] for name in entries[0]} for row in model.rows] if entries else not model.rows
     counted = {
         row.tag: {
@@ -142,7 +160,7 @@ def assert_agrees(model: Model, data: Tags, accounts: Accounts) -> None:
             "trending": row.total_trending,
             "payout": row.total_payout,
         }
-        for row in data.view.stats
+        for row in data.view.all_totals()
     }
     assert counted == model.stats
     assert {(accounts.find(author).name, tag): count for author, own in data.authors for tag, count in own.items()} == model.uses
@@ -162,9 +180,11 @@ def test_plugin_agrees_with_the_model_after_every_block(case: str) -> None:
     for block in player.blocks():
         player.chain.push_block(block)
         assert_agrees(model, data, player.chain.state.accounts)
+        assert_lists_agree(player.chain.state, model.rows)
+        assert {row.tag: row.total_trending for row in trending_tags(player.chain.state, "", 1000)} == {
+            tag: stats["trending"] for tag, stats in model.stats.items()
+        }
         most = max(most, len(model.rows))
-    data.view.entries.check()
-    data.view.stats.check()
     assert most > 1
 
 
@@ -281,7 +301,7 @@ def test_before_hardfork_17_a_new_reply_has_no_time_of_payout_and_leaves_with_it
     add_account(state, "amy")
     root = write(state, "amy", "root", "art", cashout_time=state.head_time + 3600)
     reply = write(state, "amy", "reply", "art", parent=root, cashout_time=TIME_MAX)
-    times = {entry.comment: entry.cashout for entry in TAGS.of(state).view.entries if entry.tag == "art"}
+    times = {row.comment: row.cashout for row in TAGS.of(state).tagged if "art" in row.tags}
     assert times == {root.id: root.cashout_time, reply.id: TIME_MAX}
     vote(state, reply, 10)
     assert found(state, "created", "art") == ["root"]
@@ -334,9 +354,9 @@ def test_a_deleted_reply_is_counted_below_its_root_until_something_changes_there
     state.comments.remove(replies[0])
     move_to(state, state.head_time + 3)
     state.comments.modify(root, children=1, active=state.head_time)
-    assert [entry.children for entry in discussions(state, "children", "art", 10)] == [2]
+    assert [TAGS.of(state).tagged.by_comment.find(entry.comment).children for entry in discussions(state, "children", "art", 10)] == [2]
     vote(state, replies[1], 5)
-    assert [entry.children for entry in discussions(state, "children", "art", 10)] == [1]
+    assert [TAGS.of(state).tagged.by_comment.find(entry.comment).children for entry in discussions(state, "children", "art", 10)] == [1]
 
 
 def test_long_tags_are_cut_and_replaced_by_every_edit() -> None:

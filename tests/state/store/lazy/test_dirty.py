@@ -3,7 +3,7 @@
 import pytest
 
 from state.store import Journal
-from state.store.lazy.dirty import DirtyRows
+from state.store.lazy.dirty import DirtyMarks, DirtyRows
 
 
 class Reader:
@@ -56,14 +56,31 @@ def test_undoing_leaves_unread_rows_as_they_are() -> None:
     assert not reader.noted.ids
 
 
-def test_adding_all_keeps_known_dirty_rows() -> None:
-    reader = Reader(3)
-    reader.take(9)
-    reader.next_id = 1
-    reader.noted.add_all([0, 2])
-    assert reader.take(9) == [0, 2]
-    assert reader.take(9) == [0]
+def test_a_restart_reads_only_the_rows_of_its_source() -> None:
+    reader = Reader(8)
+    reader.take(3)
+    reader.noted.restart(iter([[1, 3], [], [5, 9]]), 4)
+    assert len(reader.noted) == 4
+    assert reader.take(9) == [1, 3]
+    reader.noted.add(2)
+    reader.noted.add(8)
+    reader.next_id = 10
+    found = [reader.take(9) for _ in range(5)]
+    assert found == [[2], [], [5], [], [8, 9]], "new rows are read last, since an undo doesn't mark those that weren't read"
     assert not reader.noted
+
+
+def test_names_are_dirty_once_a_row_was_read() -> None:
+    journal = Journal()
+    marks = DirtyMarks(journal.record, lambda: 1)
+    marks.name("amy")
+    assert not marks.names
+    marks.rows.process(9, lambda row: None)
+    mark = journal.position()
+    marks.name("amy")
+    marks.names.clear()
+    journal.undo(mark)
+    assert marks.names == {"amy"}
 
 
 def test_a_failing_row_does_not_stop_others() -> None:

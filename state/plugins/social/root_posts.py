@@ -1,0 +1,112 @@
+"""`RootPosts`: the ids of all root posts by scope, for lists that contain paid posts."""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import accumulate, islice
+
+from state.plugins.social.rows import SocialPost, SocialPosts
+
+EVERYTHING, COMMUNITIES = "", "/"
+"""Scopes other than tags. The slash distinguishes them from tags, since the tags of a post contain no slash."""
+SOURCE_ROWS = 2000  # ids of the table per step of the first read
+FOLLOWING_ROWS = 20
+NONE = array("I")
+
+
+def community_scope(name: str) -> str:
+    """Return the scope of a community."""
+    return COMMUNITIES + name
+
+
+def root_scopes(post: SocialPost) -> tuple[str, ...]:
+    """Return the scopes of a root post: everything, its community, and its tags."""
+    return (EVERYTHING, *community_scopes(post), *post.tags)
+
+
+def community_scopes(post: SocialPost) -> tuple[str, ...]:
+    """Return the scopes that a post has because of its community: all communities, and this one."""
+    return (COMMUNITIES, community_scope(post.community)) if post.community else ()
+
+
+class RootPosts:
+    """Ids of root posts in ascending order, by scope. They are read from the table in one pass, in steps, at the first read of any scope.
+
+    An id takes 4 bytes per scope. A scope can contain ids of posts that are deleted or have lost the tag. `newest_first` drops those that
+    it finds.
+    """
+
+    def __init__(self, posts: SocialPosts) -> None:
+        self._posts = posts
+        self._ids: dict[str, array[int]] = {}
+        self._next_row = 0  # the rows below are read
+        self._last = -1  # the last id that was appended
+        self._changed: set[int] = set()  # posts to add when all rows are read
+
+    @property
+    def unread(self) -> int:
+        """The number of rows that aren't yet read."""
+        return max(self._posts.next_id - self._next_row, len(self._changed))
+
+    def read_chunk(self) -> bool:
+        """Read the next rows of the table. Return whether more are left."""
+        begin, self._next_row = self._next_row, max(self._next_row, min(self._next_row + SOURCE_ROWS, self._posts.next_id))
+        read = list(self._posts.rows_between(begin, self._next_row + FOLLOWING_ROWS))
+        # A new post with the permlink of a deleted one has the row of the deleted one, and so a larger id than the following rows.
+        least = list(accumulate([post.comment for post in reversed(read)], min))
+        for post, following in zip(read, reversed(least), strict=True):
+            comment = post.comment
+            if post.is_reply or post.is_deleted or post.id >= self._next_row:
+                continue
+            if comment > following or comment < self._last:
+                self._changed.add(comment)
+                continue
+            self._last = comment
+            for scope in root_scopes(post):
+                try:
+                    self._ids[scope].append(comment)
+                except KeyError:
+                    self._ids[scope] = array("I", (comment,))
+        if self._next_row < self._posts.next_id:
+            return True
+        for comment in list(islice(self._changed, SOURCE_ROWS)):
+            self._changed.remove(comment)
+            self.update(comment)
+        return bool(self._changed)
+
+    def update(self, comment: int) -> None:
+        """Add a post to its scopes, after it changed."""
+        if self._next_row < self._posts.next_id:
+            self._changed.add(comment)
+            return
+        post = self._posts.by_comment.get(comment)
+        if post is None or post.is_reply or post.is_deleted:
+            return
+        for scope in root_scopes(post):
+            ids = self.ids(scope)
+            place = bisect_left(ids, comment)
+            if place == len(ids):
+                self._ids.setdefault(scope, array("I")).append(comment)
+            elif ids[place] != comment:
+                ids.insert(place, comment)
+
+    def ids(self, scope: str) -> "array[int]":
+        """Return the ids of a scope. The caller must not change or retain them."""
+        return self._ids.get(scope, NONE)
+
+    def contains(self, comment: int) -> bool:
+        """Whether a scope can contain this id."""
+        ids = self.ids(EVERYTHING)
+        place = bisect_left(ids, comment)
+        return comment in self._changed or (place < len(ids) and ids[place] == comment)
+
+    def newest_first(self, scope: str, before: int | None) -> Iterator[int]:
+        """Yield the ids of the posts in a scope that are below `before`, if it is given, largest first."""
+        ids, find = self.ids(scope), self._posts.by_comment.get
+        for place in range((len(ids) if before is None else bisect_left(ids, before)) - 1, -1, -1):
+            comment = ids[place]
+            post = find(comment)
+            if post is None or post.is_reply or post.is_deleted or scope not in root_scopes(post):
+                del ids[place]
+            else:
+                yield comment
