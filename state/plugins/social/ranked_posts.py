@@ -116,13 +116,15 @@ class RankedPosts:
         key, by_due, only_unpaid = order.key, order.by_due, order.only_unpaid
 
         def entry_of(comment: int) -> Entry | None:
+            if only_unpaid and comment not in self._unpaid.get(scope, ()):
+                return None
             post, row = find_post(comment), find_row(comment)
             if post is None or row is None or post.is_deleted:
                 return None
-            if only_unpaid:
-                at = payout_time(state, row)
-                if at == TIME_MAX or (by_due and at // DUE_SECONDS != bucket):
-                    return None
+            if by_due and payout_time(state, row) // DUE_SECONDS != bucket:
+                return None
+            if not only_unpaid and scope not in community_scopes(post):
+                return None
             value = key(self, row, post, scope)
             return None if value is None else (-value, comment)
 

@@ -2,17 +2,24 @@
 unknown posts.
 """
 
+import json
 import random
 from typing import Any
 
 import pytest
 
+from state.operations.content import Vote
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.social.chain_reader import Worth
+from state.plugins.social.communities.lists import figures
 from state.plugins.social.index import Social
 from state.plugins.social.posts import lists as social_posts_lists
+from state.plugins.social.posts.placement import on_vote
+from state.plugins.social.ranked_posts import RankedPosts
 from state.plugins.social.scores import hot, trend
+from state.protocol.constants import TIME_MAX
 from state.protocol.values.asset import SBD, Asset
+from state.store import DirtyMarks, Journal
 from state.tables import State
 from state.tables.content import Comment
 from tests.helpers.social_scenario import GivenChain, SocialScenario, scenario
@@ -126,6 +133,69 @@ def test_pages_of_ranked_lists(seed: int) -> None:
             assert names == expected(world, sort, tag, tags), (sort, tag)
             some += len(names)
     assert some > 300
+
+
+def all_lists(world: SocialScenario) -> dict[tuple[str, str], object]:
+    """Return all ranked lists, and the payout totals."""
+    kept, found = world.social, dict[tuple[str, str], object]()
+    for tag in ("", "life", "art", "food", COMMUNITY, "all"):
+        scope = social_posts_lists.scope_of(kept, tag, "")
+        for sort in scope.orders:
+            found[tag, sort] = social_posts_lists.ranked_posts(world.state, kept, scope, sort, 1000, None)
+    return found | {("", "totals"): figures(world.state, kept)}
+
+
+def change(world: SocialScenario, chance: random.Random) -> None:
+    """Make a change of a random post, or write a new one, possibly in place of a deleted one."""
+    state = world.state
+    row = chance.choice(list(state.comments))
+    post = world.social.posts.by_comment.find(row.id)
+    is_paid, has_replies = row.cashout_time == TIME_MAX, any(state.comments.by_parent.equal(row.author, row.permlink))
+    tags = json.dumps({"tags": chance.sample(("life", "art", "food", COMMUNITY, "a/b"), 2)})
+    match chance.randrange(6):
+        case 0:
+            place = {"parent_author": row.parent_author, "parent_permlink": row.parent_permlink or row.category}
+            world.comment(author=row.author, permlink=row.permlink, title="", json_metadata=tags, **place)
+        case 1 if not has_replies:
+            world.delete(row.author, row.permlink)
+        case 2 if not is_paid:
+            world.pay(row.author, row.permlink, 7, 3)
+        case 3 if not is_paid:
+            state.comments.modify(row, net_rshares=chance.randrange(10**9))
+            world.facts.pending[row.id] = chance.randrange(9)
+            on_vote(state, world.social, Vote(voter="ann", author=row.author, permlink=row.permlink))
+        case 4:
+            action = "unmutePost" if post.is_muted else "mutePost"
+            world.act(COMMUNITY, [action, {"community": COMMUNITY, "account": row.author, "permlink": row.permlink, "notes": "n"}])
+        case _:
+            deleted = [(old.author, old.permlink) for old in world.social.posts if old.is_deleted]
+            place = {"parent_permlink": chance.choice((COMMUNITY, "life", "art"))}
+            author, link = chance.choice(deleted) if deleted else ("ann", f"new-{state.comments.next_id}")
+            world.comment(author=author, permlink=link, title="", json_metadata=tags, **place)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lists_that_follow_changes_and_undo_equal_fresh_ones(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("state.plugins.social.root_posts.SOURCE_ROWS", 20)
+    chance, world = random.Random(seed), crowd(seed)
+    kept, state = world.social, world.state
+    followed, seen = kept.view, set[str]()
+    for _ in range(60):
+        position, pending = state.journal.position(), world.facts.pending.copy()
+        for _ in range(chance.randrange(1, 6)):
+            change(world, chance)
+        if chance.random() < 0.5:
+            all_lists(world)
+        if chance.random() < 0.4:
+            state.journal.undo(position)
+            world.facts.pending = pending
+        found = all_lists(world)
+        marks = DirtyMarks(Journal().record, lambda: state.comments.next_id)
+        kept.view, kept.counted = RankedPosts(state, kept.posts, marks, lambda: kept.facts), None
+        assert all_lists(world) == found
+        kept.view, kept.counted = followed, None
+        seen.add(repr(found))
+    assert len(seen) > 20
 
 
 def test_a_changed_reputation_changes_muted_posts() -> None:

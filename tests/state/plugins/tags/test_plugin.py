@@ -1,10 +1,12 @@
 """Compares the plugin tags with a simple model that keeps one row per tag, on recorded cases. Also tests metadata and promotion."""
 
 import json
+import random
 from math import log10
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from state.chain.chain import Chain
 from state.effects.comments import comment_of, find_comment, payout_time
@@ -15,10 +17,12 @@ from state.plugins.tags.lists import ORDERS, discussions, promotion_of, tags_by_
 from state.plugins.tags.metadata import named_tags
 from state.plugins.tags.plugin import TAGS, forget_deleted, on_comment, on_payout, on_reward, on_vote, promote
 from state.plugins.tags.rows import hot, trending
-from state.plugins.tags.view import PLACES_MAX
+from state.plugins.tags.view import PLACES_MAX, TagView
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.asset import SBD, Asset
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward
+from state.store import Journal
+from state.store.lazy.dirty import DirtyRows
 from state.tables import State
 from state.tables.accounts import Accounts
 from state.tables.content import Comment as CommentRow
@@ -357,6 +361,58 @@ def test_a_deleted_reply_is_counted_below_its_root_until_something_changes_there
     assert [TAGS.of(state).tagged.by_comment.find(entry.comment).children for entry in discussions(state, "children", "art", 10)] == [2]
     vote(state, replies[1], 5)
     assert [TAGS.of(state).tagged.by_comment.find(entry.comment).children for entry in discussions(state, "children", "art", 10)] == [1]
+
+
+def all_lists(state: State, tags: tuple[str, ...]) -> list[object]:
+    """Return all lists of these tags, and the totals of all tags."""
+    parents = (0, *(row.id for row in state.comments if row.children))
+    lists = [discussions(state, order, tag, 100, parent=parent) for order in ORDERS for tag in tags for parent in parents]
+    return [*lists, [structs.astuple(row) for row in trending_tags(state, "", 100)]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lists_that_follow_changes_and_undo_equal_fresh_ones(seed: int) -> None:
+    chance, state = random.Random(seed), chain_of("amy").state
+    kept, some = TAGS.of(state), ("", "art", "fun", "x" * 32)
+    followed, seen = kept.view, set[str]()
+    write(state, "amy", "first", "art")
+    for step in range(150):
+        position = state.journal.position()
+        for change in range(chance.randrange(1, 5)):
+            row = chance.choice(list(state.comments))
+            tags = chance.sample(("art", "fun", "x" * 33, "x" * 34, "new"), 3)
+            match chance.randrange(6):
+                case 0:
+                    edit(state, row, *tags)
+                case 1 if not row.children and row.id:
+                    forget_deleted(state, kept, DeleteComment(author="amy", permlink=row.permlink))
+                    parent = find_comment(state, row.parent_author, row.parent_permlink)
+                    state.comments.remove(row)
+                    if parent is not None:
+                        state.comments.modify(parent, children=parent.children - 1)
+                case 2:
+                    vote(state, row, chance.randrange(-(10**9), 10**12))
+                case 3:
+                    promote(state, kept, Transfer(to="null", amount=Asset(chance.randrange(9), SBD), memo=f"@amy/{row.permlink}"))
+                case 4 if chance.random() < 0.3:
+                    state.comments.modify(row, cashout_time=TIME_MAX)
+                    on_payout(state, kept, CommentPayoutUpdate(author="amy", permlink=row.permlink))
+                case _:
+                    parent = chance.choice((None, row))
+                    write(state, "amy", f"post-{step}-{change}", *tags, parent=parent)
+                    if parent is not None:
+                        state.comments.modify(parent, children=parent.children + 1)
+        if chance.random() < 0.5:
+            all_lists(state, some)
+        if chance.random() < 0.4:
+            state.journal.undo(position)
+        found = all_lists(state, some)
+        marks = [DirtyRows(Journal().record, lambda table=table: table.next_id) for table in (state.comments, kept.rests)]
+        kept.view = TagView(kept.tagged, kept.rests, *marks, state.journal.read_mode)
+        assert all_lists(state, some) == found
+        kept.view = followed
+        seen.add(repr(found))
+    assert len(seen) > 75
 
 
 def test_long_tags_are_cut_and_replaced_by_every_edit() -> None:
