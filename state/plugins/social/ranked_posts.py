@@ -18,18 +18,21 @@ from state.plugins.social.scores import hot, is_low, trend
 from state.protocol.constants import TIME_MAX
 from state.store import DirtyMarks
 from state.store.lazy.incremental import CHUNK_ROWS, process_some
-from state.store.lazy.order_cache import EntryOf, OrderCache
+from state.store.lazy.memory import QueryData
+from state.store.lazy.order_cache import OrderCache
+from state.store.lazy.sorted_ids import Computed
 from state.store.rows import shared
 from state.tables import State
 from state.tables.content import Comment
 
+BYTES_PER_POST = 600  # of the sets and dictionaries that contain an unpaid post
 DUE_SECONDS = 43_200  # length of a bucket, a period with a separate list of the payouts due in it
 
 Entry = tuple[float, int]
 """The negated sort value of a list, and the id of the post. So the largest value comes first, then the oldest post."""
 
 
-class RankedPosts:
+class RankedPosts(QueryData):
     """The unpaid posts by scope, the ids of all root posts by scope, and a cache of lists.
 
     A ranked list contains the posts of one scope (everything, a community, a tag) in one order (trending, hot, created, ...). Every vote
@@ -41,7 +44,9 @@ class RankedPosts:
     """
 
     def __init__(self, state: State, posts: SocialPosts, changed: DirtyMarks, facts: Callable[[], ChainReader]) -> None:
+        super().__init__()
         self._state, self._posts, self._changed, self._facts = state, posts, changed, facts
+        self._memory = state.journal.read_mode.memory
         self._orders = OrderCache(state.journal.read_mode)
         self.version = 0
         self._is_stale = True
@@ -55,8 +60,19 @@ class RankedPosts:
         """Return the number of cached lists."""
         return len(self._orders)
 
+    @property
+    def memory_size(self) -> int:
+        """The approximate memory of the unpaid posts, in bytes."""
+        return len(self._known) * BYTES_PER_POST
+
+    def drop(self) -> None:
+        """Implement `QueryData.drop`."""
+        self.mark_all()
+
     def refresh(self) -> None:
         """Bring the view up to date."""
+        read_mode = self._state.journal.read_mode
+        read_mode.memory.used(self, read_mode.is_incremental)
         changed, comments = self._changed, self._state.comments
         if self._is_stale or changed.rows.count_unread() > 2 * len(comments.by_due_payout) + CHUNK_ROWS:
             self.mark_all()
@@ -64,7 +80,7 @@ class RankedPosts:
             changed.names.clear()
             changed.rows.restart(self._unpaid_comments(), len(comments.by_due_payout if self._state.hardfork >= 17 else comments))
         if changed.rows or changed.names:
-            self._state.journal.read_mode.raise_if_large(len(changed.rows) + len(changed.names), self._refresh_chunk)
+            read_mode.raise_if_large(len(changed.rows) + len(changed.names), self._refresh_chunk)
             while self._refresh_chunk():
                 pass
 
@@ -88,8 +104,7 @@ class RankedPosts:
         if not ids:
             # Otherwise a client could fill the cache with requests for unused tags.
             return []
-        found: Sequence[Entry] = self._orders.refreshed(scope, (order.name, bucket), lambda: (self._entry_of(order, scope, bucket), ids))
-        return found
+        return self._orders.refreshed(scope, (order.name, bucket), lambda: (self._entry_of(order, scope, bucket), ids))
 
     def newest_roots(self, scope: str, before: int | None) -> Iterator[int]:
         """Yield the ids of the root posts in a scope that are below `before`, if it is given, largest first."""
@@ -98,21 +113,22 @@ class RankedPosts:
 
     def _root_posts(self) -> RootPosts:
         if self._roots is None:
-            self._roots = RootPosts(self._posts)
-        roots = self._roots
-        if roots.unread:
-            self._state.journal.read_mode.raise_if_large(roots.unread, roots.read_chunk)
-            while roots.read_chunk():
-                pass
-        return roots
+            self._roots = RootPosts(self._posts, self._state.journal.read_mode, self._drop_roots)
+        self._roots.refresh()
+        return self._roots
 
-    def _entry_of(self, order: "PostSort", scope: str, bucket: int) -> EntryOf:
+    def _drop_roots(self) -> None:
+        if self._roots is not None:
+            self._memory.remove(self._roots)
+            self._roots = None
+
+    def _entry_of(self, order: "PostSort", scope: str, bucket: int) -> Computed:
         """Return the function that converts a post to its entry in the list of a scope, or to None if the list excludes the post.
 
         A list by due time contains the payouts of one period, its bucket. Clients ask for posts that will be paid soon. Finding these in a
         single list by payout would require a scan of all other posts.
         """
-        state, find_post, find_row = self._state, self._posts.by_comment.get, self._state.comments.get
+        find_post, find_row = self._posts.by_comment.get, self._state.comments.get
         key, by_due, only_unpaid = order.key, order.by_due, order.only_unpaid
 
         def entry_of(comment: int) -> Entry | None:
@@ -121,7 +137,7 @@ class RankedPosts:
             post, row = find_post(comment), find_row(comment)
             if post is None or row is None or post.is_deleted:
                 return None
-            if by_due and payout_time(state, row) // DUE_SECONDS != bucket:
+            if by_due and bucket != self.bucket_of(row):
                 return None
             if not only_unpaid and scope not in community_scopes(post):
                 return None
@@ -144,6 +160,10 @@ class RankedPosts:
         """Return the rshares from which the payout of a post is computed."""
         return self._facts().earning(self._state, row)
 
+    def bucket_of(self, row: Comment) -> int:
+        """Return the period of DUE_SECONDS in which an unpaid post is paid. Before hardfork 17 it can change without a mark, and is 0."""
+        return row.cashout_time // DUE_SECONDS if self._state.hardfork >= 17 else 0
+
     def is_gray(self, row: Comment, post: SocialPost) -> bool:
         """Whether an unpaid post is gray: muted in its community, or by an author with a low reputation."""
         return post.is_muted if post.community else row.author in self._low
@@ -154,7 +174,8 @@ class RankedPosts:
         """Mark all rows as replaced. The next read recomputes everything."""
         self._is_stale = True
         self._known, self._unpaid, self._by_author, self._low = {}, {}, {}, set()
-        self._roots = None
+        self._memory.remove(self)
+        self._drop_roots()
         self._orders.clear()
         self.version += 1
 
@@ -185,6 +206,7 @@ class RankedPosts:
             process_some(authors, CHUNK_ROWS, self._update_low)
         else:
             posts.process(CHUNK_ROWS, self._take_over)
+        self._memory.resized(self)
         return bool(authors or posts)
 
     def _update_low(self, author: str) -> None:
@@ -217,7 +239,7 @@ class RankedPosts:
             self._roots.update(comment)
             if post is None and old is None and self._roots.contains(comment):
                 # The creation of a paid post was undone. Its scopes are no longer known.
-                self._roots = None
+                self._drop_roots()
                 self._orders.clear()
 
     def _leave(self, comment: int, author: str, scopes: tuple[str, ...]) -> None:

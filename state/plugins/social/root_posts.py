@@ -2,15 +2,18 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate, islice
 
 from state.plugins.social.rows import SocialPost, SocialPosts
+from state.store.lazy.incremental import ReadMode
+from state.store.lazy.memory import QueryData
 
 EVERYTHING, COMMUNITIES = "", "/"
 """Scopes other than tags. The slash distinguishes them from tags, since the tags of a post contain no slash."""
 SOURCE_ROWS = 2000  # ids of the table per step of the first read
 FOLLOWING_ROWS = 20
+BYTES_PER_ID, BYTES_PER_SCOPE = 4.5, 300
 NONE = array("I")
 
 
@@ -29,26 +32,41 @@ def community_scopes(post: SocialPost) -> tuple[str, ...]:
     return (COMMUNITIES, community_scope(post.community)) if post.community else ()
 
 
-class RootPosts:
+class RootPosts(QueryData):
     """Ids of root posts in ascending order, by scope. They are read from the table in one pass, in steps, at the first read of any scope.
 
     An id takes 4 bytes per scope. A scope can contain ids of posts that are deleted or have lost the tag. `newest_first` drops those that
     it finds.
     """
 
-    def __init__(self, posts: SocialPosts) -> None:
-        self._posts = posts
+    def __init__(self, posts: SocialPosts, read_mode: ReadMode, drop_all: Callable[[], None]) -> None:
+        super().__init__()
+        self._posts, self._read_mode, self._drop_all = posts, read_mode, drop_all
+        self._count = 0  # of ids in all scopes
         self._ids: dict[str, array[int]] = {}
         self._next_row = 0  # the rows below are read
         self._last = -1  # the last id that was appended
         self._changed: set[int] = set()  # posts to add when all rows are read
 
     @property
-    def unread(self) -> int:
-        """The number of rows that aren't yet read."""
-        return max(self._posts.next_id - self._next_row, len(self._changed))
+    def memory_size(self) -> int:
+        """The approximate memory in bytes."""
+        return int(self._count * BYTES_PER_ID) + len(self._ids) * BYTES_PER_SCOPE
 
-    def read_chunk(self) -> bool:
+    def drop(self) -> None:
+        """Implement `QueryData.drop`."""
+        self._drop_all()
+
+    def refresh(self) -> None:
+        """Read all rows that aren't yet read."""
+        self._read_mode.memory.used(self, self._read_mode.is_incremental)
+        unread = max(self._posts.next_id - self._next_row, len(self._changed))
+        if unread:
+            self._read_mode.raise_if_large(unread, self._read_chunk)
+            while self._read_chunk():
+                pass
+
+    def _read_chunk(self) -> bool:
         """Read the next rows of the table. Return whether more are left."""
         begin, self._next_row = self._next_row, max(self._next_row, min(self._next_row + SOURCE_ROWS, self._posts.next_id))
         read = list(self._posts.rows_between(begin, self._next_row + FOLLOWING_ROWS))
@@ -62,11 +80,14 @@ class RootPosts:
                 self._changed.add(comment)
                 continue
             self._last = comment
-            for scope in root_scopes(post):
+            scopes = root_scopes(post)
+            self._count += len(scopes)
+            for scope in scopes:
                 try:
                     self._ids[scope].append(comment)
                 except KeyError:
                     self._ids[scope] = array("I", (comment,))
+        self._read_mode.memory.resized(self)
         if self._next_row < self._posts.next_id:
             return True
         for comment in list(islice(self._changed, SOURCE_ROWS)):

@@ -7,7 +7,6 @@ comment. Source: block-processing.md §7.6; rpc-api.md §6.5.
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
-from typing import Any
 
 from msgspec import Struct
 
@@ -28,11 +27,15 @@ from state.store import LazyOrder, Row
 from state.store.keys import Entry
 from state.store.lazy.dirty import DirtyRows
 from state.store.lazy.incremental import ReadMode
-from state.store.lazy.order_cache import EntryOf, OrderCache
+from state.store.lazy.memory import QueryData
+from state.store.lazy.order_cache import OrderCache
+from state.store.lazy.sorted_ids import Computed, SortedIds
 
 COMMENTS_CHUNK = 500
 SOURCE_ROWS = 2000  # ids of the table per step of a first read
 PLACES_MAX = 8  # more than the tags of a comment
+BYTES_PER_COMMENT, BYTES_PER_TAG = 600, 700
+NOTHING_LISTED = LazyOrder(lambda item: None)
 
 ALL, POSTS, REPLIES = "all", "posts", "replies"
 Group = str | int
@@ -72,7 +75,7 @@ CASHOUT = TagSort("cashout", lambda row, promoted: row.cashout, 0)
 PAYOUT = TagSort("payout", lambda row, promoted: -row.net_rshares, 1)
 
 
-class TagView:
+class TagView(QueryData):
     """The comments of all tags, sorted lists of them, and the totals of all tags.
 
     A list contains items. An item is a place of a tag in a comment: the comment's id, times PLACES_MAX, plus the place. The same tag can be
@@ -80,6 +83,7 @@ class TagView:
     """
 
     def __init__(self, tagged: TaggedComments, rests: TagRests, changed: DirtyRows, used: DirtyRows, read_mode: ReadMode) -> None:
+        super().__init__()
         self._tagged, self._rests, self._changed, self._used = tagged, rests, changed, used
         self._read_mode = read_mode
         self._orders = OrderCache(read_mode)
@@ -93,15 +97,26 @@ class TagView:
     def mark_all(self) -> None:
         """Mark all rows as replaced. The next read recomputes everything."""
         self._is_stale = True
-        self._known, self._posts, self._replies, self._live, self._totals = {}, {}, {}, {}, None
+        self._known, self._posts, self._replies, self._live = {}, {}, {}, {}
+        self._read_mode.memory.remove(self)
+        self._drop_totals()
         self._orders.clear()
 
-    def entries(self, sort: TagSort, tag: str, group: Group) -> Any:
+    @property
+    def memory_size(self) -> int:
+        """The approximate memory of comments and totals, in bytes."""
+        return len(self._known) * BYTES_PER_COMMENT + len(self._live) * BYTES_PER_TAG
+
+    def drop(self) -> None:
+        """Implement `QueryData.drop`."""
+        self.mark_all()
+
+    def entries(self, sort: TagSort, tag: str, group: Group) -> SortedIds:
         """Return the sorted entries of a tag and group (`LazyOrder.refreshed`). An entry is (value, number, item)."""
         self._refresh()
         if tag not in self._posts and tag not in self._replies:
             # Otherwise a client could evict all lists with requests for unused tags.
-            return LazyOrder(lambda item: None).refreshed()
+            return NOTHING_LISTED.refreshed()
         return self._orders.refreshed((tag, group), sort.name, lambda: (self._entry_of(sort, tag, group), self._items(tag, group)))
 
     def entry(self, sort: TagSort, tag: str, group: Group, comment: int) -> Entry | None:
@@ -130,7 +145,7 @@ class TagView:
 
     # -------------------------------------------------------------- entries
 
-    def _entry_of(self, sort: TagSort, tag: str, group: Group) -> EntryOf:
+    def _entry_of(self, sort: TagSort, tag: str, group: Group) -> Computed:
         by_comment, value = self._tagged.by_comment, sort.value
 
         def entry_of(item: int) -> Entry | None:
@@ -158,6 +173,7 @@ class TagView:
     def _refresh(self) -> None:
         """Apply all marked changes."""
         changed = self._changed
+        self._read_mode.memory.used(self, self._read_mode.is_incremental)
         if self._is_stale or changed.count_unread() > 2 * len(self._tagged) + COMMENTS_CHUNK:
             # Only comments with tags need reading. Most comments are paid, and have none any more.
             self.mark_all()
@@ -171,6 +187,7 @@ class TagView:
     def _refresh_chunk(self) -> bool:
         """Process at most COMMENTS_CHUNK changed comments. Return whether any are left."""
         self._changed.process(COMMENTS_CHUNK, self._take_over)
+        self._read_mode.memory.resized(self)
         return bool(self._changed)
 
     def _tagged_comments(self) -> Iterator[list[int]]:
@@ -222,11 +239,11 @@ class TagView:
 
     # -------------------------------------------------------------- totals
 
-    def _refreshed_totals(self) -> Any:
+    def _refreshed_totals(self) -> SortedIds:
         """Return the up-to-date order of tags by trending score, with entries (negated score, tag, id of the row in `TagRests`)."""
         used = self._used
         if self._totals is None:
-            self._totals = LazyOrder(self._totals_entry, read_mode=self._read_mode)
+            self._totals = LazyOrder(self._totals_entry, read_mode=self._read_mode, drop_all=self._drop_totals)
             used.restart(map(range, range(0, self._rests.next_id, SOURCE_ROWS), count(SOURCE_ROWS, SOURCE_ROWS)), len(self._rests))
         if used:
             self._read_mode.raise_if_large(len(used), self._refresh_totals)
@@ -234,8 +251,14 @@ class TagView:
                 pass
         return self._totals.refreshed()
 
+    def _drop_totals(self) -> None:
+        if self._totals is not None:
+            self._read_mode.memory.remove(self._totals)
+            self._totals = None
+
     def _refresh_totals(self) -> bool:
-        assert self._totals is not None, "the order was created before"
+        if self._totals is None:
+            return False  # dropped meanwhile
         self._used.process(COMMENTS_CHUNK, self._totals.dirty.add)
         return bool(self._used)
 

@@ -1,16 +1,15 @@
 """`OrderCache`: lazy orders of the items of many scopes, for example of the posts under each tag."""
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any
+from functools import partial
 
-from state.store.keys import Entry
 from state.store.lazy.incremental import ReadMode
 from state.store.lazy.order import LazyOrder
+from state.store.lazy.sorted_ids import Computed, SortedIds
 
 ORDERS_MAX = 10_000  # so many that a client can hardly have the large ones dropped by requests for small ones
 MARKS_MAX = 5000  # changes in a scope after which an order that nobody reads is dropped
 
-EntryOf = Callable[[int], Entry | None]
 Key = tuple[Hashable, Hashable]  # a scope, and the name of an order of its items
 
 
@@ -18,7 +17,7 @@ class OrderCache:
     """Lazy orders by scope and name, created at their first read. Above ORDERS_MAX, the least recently read order is dropped.
 
     A change of an item is marked in all orders of the item's scopes. An order that isn't read for MARKS_MAX changes is dropped, so that its
-    marks take little memory.
+    marks take little memory. Orders count as query memory (`QueryMemory`).
     """
 
     def __init__(self, read_mode: ReadMode) -> None:
@@ -30,14 +29,15 @@ class OrderCache:
         """Return the number of orders."""
         return len(self._orders)
 
-    def refreshed(self, scope: Hashable, name: Hashable, make: Callable[[], tuple[EntryOf, Iterable[int]]]) -> Any:
+    def refreshed(self, scope: Hashable, name: Hashable, make: Callable[[], tuple[Computed, Iterable[int]]]) -> SortedIds:
         """Return an up-to-date order (`LazyOrder.refreshed`). `make` returns the arguments of a new order: `entry_of`, and the items."""
-        order = self._orders.pop((scope, name), None)
+        key = scope, name
+        order = self._orders.pop(key, None)
         if order is None:
-            order = LazyOrder(*make(), self._read_mode)
+            order = LazyOrder(*make(), self._read_mode, drop_all=partial(self._drop, key))
             if len(self._orders) >= ORDERS_MAX:
                 self._drop(next(iter(self._orders)))
-        self._orders[scope, name] = order
+        self._orders[key] = order
         self._names.setdefault(scope, {})[name] = 0
         return order.refreshed()
 
@@ -55,12 +55,12 @@ class OrderCache:
 
     def clear(self) -> None:
         """Drop all orders."""
-        self._orders.clear()
-        self._names.clear()
+        for key in list(self._orders):
+            self._drop(key)
 
     def _drop(self, key: Key) -> None:
         scope, name = key
-        del self._orders[key]
+        self._read_mode.memory.remove(self._orders.pop(key))
         del self._names[scope][name]
         if not self._names[scope]:
             del self._names[scope]

@@ -72,7 +72,7 @@ def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int
         [name] = scope.names
         return list(islice(kept.view.newest_roots(name, None if start is None else start.id), limit))
     first = None if start is None else start_entry(state, kept, order, start, worth)
-    buckets = due_buckets(state.head_time) if order.by_due else (0,)
+    buckets = due_buckets(state.head_time) if order.by_due and state.hardfork >= 17 else (0,)
     walks = [walk(kept.view.entries(name, order, bucket), order, worth, first) for name in scope.names for bucket in buckets]
     entries: Iterator[Entry] = walks[0] if len(walks) == 1 else merge(*walks)
     if sort == "muted" and not scope.of_communities:
