@@ -13,7 +13,7 @@ EVERYTHING, COMMUNITIES = "", "/"
 """Scopes other than tags. The slash distinguishes them from tags, since the tags of a post contain no slash."""
 SOURCE_ROWS = 2000  # ids of the table per step of the first read
 FOLLOWING_ROWS = 20
-BYTES_PER_ID, BYTES_PER_SCOPE = 4.5, 300
+BYTES_PER_ID, BYTES_PER_SCOPE = 5, 300
 NONE = array("I")
 
 
@@ -51,7 +51,7 @@ class RootPosts(QueryData):
     @property
     def memory_size(self) -> int:
         """The approximate memory in bytes."""
-        return int(self._count * BYTES_PER_ID) + len(self._ids) * BYTES_PER_SCOPE
+        return self._count * BYTES_PER_ID + len(self._ids) * BYTES_PER_SCOPE
 
     def drop(self) -> None:
         """Implement `QueryData.drop`."""
