@@ -407,8 +407,8 @@ def test_lists_that_follow_changes_and_undo_equal_fresh_ones(seed: int) -> None:
         if chance.random() < 0.4:
             state.journal.undo(position)
         found = all_lists(state, some)
-        marks = [DirtyRows(Journal().record, lambda table=table: table.next_id) for table in (state.comments, kept.rests)]
-        kept.view = TagView(kept.tagged, kept.rests, *marks, state.journal.read_mode)
+        changed, used = DirtyRows(Journal().record, lambda: state.comments.next_id), DirtyRows(Journal().record, lambda: kept.rests.next_id)
+        kept.view = TagView(kept.tagged, kept.rests, changed, used, state.journal.read_mode)
         assert all_lists(state, some) == found
         kept.view = followed
         seen.add(repr(found))
