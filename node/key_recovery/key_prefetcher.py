@@ -77,7 +77,8 @@ class KeyPrefetcher:
         if key_range is None or key_range.transaction is not trx or self._pool is None:
             self._chain.push_transaction(trx, units_max=units_max)
             return
-        self._pool.exchange()
+        if not key_range.batch.is_over:
+            self._pool.exchange()
         if key_range.batch.keys is not None:
             keep_signers(trx, key_range.batch.keys[key_range.at : key_range.end])
         is_recovered = trx.signers is not None
