@@ -406,6 +406,7 @@ async def open_service(
         allowances=parts.processor.allowances,
         memory=parts.memory,
         call_guard=call_guard,
+        changes=lambda: parts.processor.job_count,
     )
     # Tests with a simulated disk start no other processes.
     if isinstance(settings.disk, SystemDisk):

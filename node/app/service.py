@@ -16,6 +16,7 @@ from rpc.jsonrpc.allowance import Allowances
 from rpc.jsonrpc.dispatch import Service, ignore_call
 from rpc.jsonrpc.error_replies import Observe
 from rpc.jsonrpc.memory import MemoryLimiter
+from rpc.jsonrpc.result_cache import ResultCache
 from rpc.jsonrpc.scheduler import AnswerElsewhere, ReadGate, Stopwatch
 from rpc.processor import Processor
 from state.chain.chain import Chain
@@ -48,12 +49,15 @@ def new_service(
     allowances: Allowances | None = None,
     memory: MemoryLimiter | None = None,
     call_guard: CallGuard | None = None,
+    changes: Callable[[], int] | None = None,
 ) -> Service:
     """Return the service for a chain. `withheld` is the reason why methods for local programs are not served, or "" if they are served.
 
     `observe` is called after each request, `foresee` with the transactions that a batch will broadcast. If another process owns the chain,
     `elsewhere` forwards the calls that need the owner. No read runs while `gate` is closed. `allowances` limit the work for refused
     requests that a client can cause. `memory` limits the memory that requests occupy. `call_guard` makes the calls of a fork.
+
+    `changes` returns a number that increases before each change of the chain. With it, results of reads are cached between changes.
     """
     return Service(
         METHODS.values(),
@@ -71,6 +75,7 @@ def new_service(
         allowances=allowances,
         memory=memory,
         call_guard=call_guard,
+        result_cache=None if changes is None else ResultCache(changes),
         state=chain.state,
         chain=chain,
         processor=processor,

@@ -114,6 +114,7 @@ class Processor:
         # Called in the job of a transaction before it is pushed. An exception refuses the transaction.
         self.before_accepting: list[Callable[[SignedTransaction], None]] = []
         self.on_accepted: list[Callable[[], None]] = []
+        self.job_count = 0  # increased at the start of each job
         # Called after each job, before its caller is answered.
         self.on_done: list[Callable[[], None]] = []
         self._log = log
@@ -494,6 +495,7 @@ class Processor:
         return self.long_jobs.start(partial(self._perform, job), is_abortable=job.is_abortable)
 
     def _perform(self, job: _Job) -> None:
+        self.job_count += 1
         self._time_limit.renew()
         try:
             self._require_log()

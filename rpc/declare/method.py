@@ -31,6 +31,8 @@ MethodFunction = TypeVar("MethodFunction", bound=Callable[..., Any])
 Call = Callable[[Any, Caller], Any]  # a function from params and caller to the result
 # Context objects that differ per connection.
 SESSION, CALLER = "session", "caller"
+# Context objects that change only when the chain changes.
+CHAIN_OBJECTS = frozenset({"state", "chain", "show", "wire", "spec"})
 # Context objects that exist only in the process that owns the chain.
 OWNER_OBJECTS = frozenset({"processor", "devchain", "explainer", "series"})
 
@@ -106,6 +108,11 @@ class Method(Struct, frozen=True, kw_only=True):
     def needs_owner(self) -> bool:
         """Whether only the process that owns the chain can answer a call, because the method changes the chain or describes the node."""
         return not (self.needs_session or self.of_process) and (self.loopback_only or not OWNER_OBJECTS.isdisjoint(self.context))
+
+    @property
+    def is_of_chain(self) -> bool:
+        """Whether the result of a call depends only on the chain and the arguments."""
+        return not (self.waits or self.loopback_only or self.needs_local) and CHAIN_OBJECTS.issuperset(self.context)
 
     @property
     def positional(self) -> bool:

@@ -37,6 +37,7 @@ from rpc.jsonrpc.fair_queue import FairLimiter
 from rpc.jsonrpc.memory import MemoryLimiter, Overloaded
 from rpc.jsonrpc.prefetch import BroadcastPrefetcher
 from rpc.jsonrpc.registry import BoundMethod, Registry, path_of
+from rpc.jsonrpc.result_cache import ResultCache
 from rpc.jsonrpc.scheduler import AnswerElsewhere, ReadGate, ReplyScheduler, Stopwatch, Value
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import SignedTransaction, Wire
@@ -74,6 +75,7 @@ class Service:
     * `elsewhere`: forwards calls that need the chain's owner, if that is another process.
     * `gate`: while it is closed, no call reads the chain.
     * `call_guard`: calls the methods of a fork.
+    * `result_cache`: caches results of methods that depend only on the chain.
     """
 
     def __init__(
@@ -95,12 +97,15 @@ class Service:
         allowances: Allowances | None = None,
         memory: MemoryLimiter | None = None,
         call_guard: CallGuard | None = None,
+        result_cache: ResultCache | None = None,
         **context: Any,
     ) -> None:
         self.wire, self.clock = wire, clock
         self._observe = observe
         self.read_mode = read_mode or ReadMode()
         self._elsewhere = elsewhere
+        # A call of a fork can have to fetch something first.
+        self._results = result_cache if call_guard is None else None
         self._work, self._allowances = work or Work(), allowances or Allowances(stopwatch)
         self._scheduler, self._stopwatch = ReplyScheduler(stopwatch, gate), stopwatch
         self.gate = self._scheduler.gate
@@ -261,11 +266,20 @@ class Service:
         set. Raises NotHere if the call needs something of the source.
         """
         caller = given[1]
-        call = (self.read_mode.try_read, bound.call) if in_slices else (bound.call,)
+        function = (self.read_mode.try_read, bound.call) if in_slices else (bound.call,)
         start = self._stopwatch()
         try:
             units_max = self._allowances.call_units_max(caller)
-            reply = _result(request_id, self._work.run(units_max, ONE_CALL, *call, *given))
+            if self._results is None or not bound.is_of_chain:
+                reply = _result(request_id, self._work.run(units_max, ONE_CALL, *function, *given))
+            else:
+                call, before = self._results.call_of(bound.name, given[0]), self._work.spent
+                result: Any = self._results.find(call, units_max)
+                if result is None:
+                    reply = _result(request_id, self._work.run(units_max, ONE_CALL, *function, *given))
+                    self._results.add(call, reply, self._work.spent - before)
+                else:
+                    reply = _result(request_id, result)
         except (NotReady, NotHere):
             raise
         except Exception as error:

@@ -38,6 +38,7 @@ class BoundMethod(Struct, frozen=True):
     needs_session: bool
     needs_owner: bool
     needs_caller: bool
+    is_of_chain: bool
     name: str
 
 
@@ -60,11 +61,11 @@ class Registry:
             elif withheld and method.loopback_only:
                 self._hints[path] = withheld
             elif plugins is None or not method.plugins or any(plugin in plugins for plugin in method.plugins):
-                needs = method.needs_session, method.needs_owner, method.needs_caller
+                needs = method.needs_session, method.needs_owner, method.needs_caller, method.is_of_chain
                 self.by_path[path] = BoundMethod(method, bind(method, wire, context), method.waits, needs_local, *needs, method.name)
             elif method.not_enabled is not None:
                 refused = refuse(method.not_enabled, method.plugins)
-                self.by_path[path] = BoundMethod(method, refused, False, needs_local, False, False, False, method.name)
+                self.by_path[path] = BoundMethod(method, refused, False, needs_local, False, False, False, False, method.name)
             elif not method.loopback_only:
                 self._hints[path] = hint(method.plugins)
         self.by_name = {bound.name: bound for bound in self.by_path.values()}

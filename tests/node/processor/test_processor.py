@@ -103,6 +103,14 @@ async def test_a_job_runs_at_once_if_the_queue_is_empty(nursery: trio.Nursery) -
     assert len(chain.pending) == 1
 
 
+async def test_jobs_are_counted_before_they_change_the_chain(nursery: trio.Nursery) -> None:
+    chain, processor = await running(nursery, 0.0)
+    count = processor.job_count
+    await processor.push_transaction(transfer(chain, "first"))
+    assert processor.job_count == count + 1
+    assert await processor.in_turn(lambda: processor.job_count) == processor.job_count == count + 2
+
+
 async def test_no_job_overtakes_another(nursery: trio.Nursery) -> None:
     """A job must wait in the queue if an earlier job has been taken from the queue but has not started yet."""
     chain, processor = await running(nursery, 0.0)
