@@ -379,7 +379,6 @@ GIVEN: dict[str, str] = {
 OURS = {
     market_history.BucketVolume,
     market_history.TradeRow,
-    tags_view.TagEntry,
     tags_view.TagStats,
     partial.PartialAccount,
     partial.OutsideWitnessVotes,
