@@ -83,9 +83,10 @@ def on_reward(state: State, kept: Tags, operation: CommentReward) -> None:
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
+    tags = current_tags(state, kept, comment)
     update(state, kept, comment)
-    for tag in wanted_tags(state, comment):
-        rest = rest_of(kept, stored(tag))
+    for tag in tags:
+        rest = rest_of(kept, tag)
         kept.rests.set_total_payout(rest, rest.total_payout + operation.payout.amount)
         kept.dirty_totals.add(rest.id)
 
@@ -178,6 +179,20 @@ def show(kept: Tags, row: rows.Tagged, comment: CommentRow) -> None:
     if (row.net_rshares, row.net_votes, row.children, row.active, row.cashout) != shown:
         kept.tagged.set_shown(row, *shown)
         kept.dirty.add(comment.id)
+
+
+def current_tags(state: State, kept: Tags, comment: CommentRow) -> list[str]:
+    """Return the tags in a comment's current metadata, truncated.
+
+    The metadata of a comment that is due was written days ago, and is no longer in memory. It is read only if the tags of the comment's
+    entries can differ from it: without entries, with equal ones after truncation, and in stale discussions, since an edit of a paid comment
+    drops entries under tags that it retains.
+    """
+    row = kept.tagged.by_comment.get(comment.id)
+    if row is None or len(set(row.tags)) < len(row.tags) or kept.stale.by_root.get(comment.root_comment) is not None:
+        return [stored(tag) for tag in wanted_tags(state, comment)]
+    named = [tag for tag in row.tags if tag]
+    return ["", *named] if comment.net_rshares >= 0 else named
 
 
 def retag(state: State, kept: Tags, comment: CommentRow) -> None:
