@@ -155,7 +155,8 @@ async def _save(settings: Settings, to: Path | None, with_blocks: bool) -> int:
     folder = DataFolder(settings.data, context.settings.spec, context.chain.state.wire, fork=settings.base)
     try:
         await load(context, folder)
-        path = save(context.chain, to or folder_of(settings.data), SystemDisk(), with_blocks=with_blocks)
+        to_folder = to or folder_of(settings.data)
+        path = save(context.chain, to_folder, SystemDisk(), with_blocks=with_blocks, is_used_with_log=to is None)
     finally:
         folder.close()
     show(path)

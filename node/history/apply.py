@@ -10,7 +10,7 @@ from typing import Self
 import trio
 from msgspec import Struct
 
-from node.history.sources import BlockSource
+from node.history.sources import BlockSource, OlderBlocks
 from node.key_recovery.block_prefetcher import BlockPrefetcher
 from node.runtime.errors import FileError, NodeError, Status
 from node.runtime.memory import freeze_loaded_objects
@@ -227,6 +227,33 @@ async def each(cursor: ChainCursor, stop: trio.Event) -> AsyncGenerator[SignedBl
         raise error
 
 
+def attach_source(chain: Chain, source: BlockSource, older: OlderBlocks) -> Callable[[], None] | None:
+    """Let a chain read irreversible blocks from the file that it replays, instead of holding them in memory.
+
+    Return a function to call before the chain gets other blocks than those of the file. Return None if the file can't be read at any place,
+    for example because it is compressed.
+    """
+    if not source.last or older.find(source.last) is None:
+        return None
+    state = chain.state
+    last: int | None = None  # the last block to be read from the file; None: no limit
+
+    def note(_: State, block: SignedBlock) -> None:
+        # The file has other bytes than those from which the chain's plugins compute positions.
+        if not block.packed and last is None:
+            limit(block.number - 1)
+
+    def limit(number: int) -> None:
+        nonlocal last
+        last = number if last is None else min(last, number)
+
+    state.listeners.before_block.append(note)
+    chain.irreversible_blocks.attach_log(
+        older.find, lambda: state.props.head_block_number if last is None else last, older.part, is_own=False
+    )
+    return lambda: limit(chain.irreversible)
+
+
 def keep_last_block_only(chain: Chain) -> None:
     """Make a chain drop all irreversible blocks but the last from memory. No rule needs the earlier ones."""
     state = chain.state
@@ -241,4 +268,4 @@ def keep_last_block_only(chain: Chain) -> None:
         return next((state.wire.pack_block(block) for block in blocks if block.number == number), None)
 
     state.listeners.before_block.append(add)
-    chain.irreversible_blocks.attach_log(find, lambda: state.props.head_block_number, has_all=False)
+    chain.irreversible_blocks.attach_log(find, lambda: state.props.head_block_number, is_own=False, has_all=False)

@@ -180,13 +180,27 @@ class OlderBlocks:
 
     def find(self, number: int) -> bytes | None:
         """Return the bytes of a block, or None if the file doesn't contain it. Raises FileError if the file was cut."""
+        place = self._place(number)
+        return None if place is None else self._read(number, *place)
+
+    def part(self, number: int, left: int, size: int) -> bytes | None:
+        """Return at most `size` bytes that begin `left` bytes before the end of a block, or None if the file doesn't contain it."""
+        place = self._place(number)
+        if place is None:
+            return None
+        begin = max(place[1] - left, place[0])
+        return self._read(number, begin, min(begin + size, place[1]))
+
+    def _place(self, number: int) -> tuple[int, int] | None:
+        """Return the begin and the end of a block's bytes, or None if the file doesn't contain it."""
         if self._starts is None:
             self._starts = self._look()
         index = number - self._begin
         if not 0 <= index < len(self._starts) - 1:
             return None
-        start = self._starts[index]
-        size = self._starts[index + 1] - OFFSET.size - start
+        return self._starts[index], self._starts[index + 1] - OFFSET.size
+
+    def _read(self, number: int, begin: int, end: int) -> bytes:
         try:
             if self._file is not None and self._process != os.getpid():
                 # A forked child has closed the file. The number of its descriptor can be that of another file, so it isn't closed again.
@@ -194,12 +208,12 @@ class OlderBlocks:
                 self._file, self._process = SYSTEM.open_to_read(self._log), os.getpid()
             file = self._file or SYSTEM.open_to_read(self._log)
             with nullcontext() if self._file else closing(file):
-                packed = file.read(size, start)
+                data = file.read(end - begin, begin)
         except OSError as error:
-            raise FileError(f"{self._log}: block {number}, at byte {start}, can't be read: {error.strerror}") from None
-        if len(packed) < size:
-            raise FileError(f"{self._log}: block {number}, at byte {start}, is gone: another program has cut the file")
-        return packed
+            raise FileError(f"{self._log}: block {number}, at byte {begin}, can't be read: {error.strerror}") from None
+        if len(data) < end - begin:
+            raise FileError(f"{self._log}: block {number}, at byte {begin}, is gone: another program has cut the file")
+        return data
 
     def close(self) -> None:
         """Close the file. Each later call of `find` opens it."""

@@ -3,6 +3,7 @@ chain.
 """
 
 import sys
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from node.app.context import NodeContext
 from node.app.node import DISK_ADVICE, load, opened_folder, serve_chain
 from node.app.settings import Settings
-from node.history.apply import BlockPoint, BlockRefused, ChainCursor, replay
+from node.history.apply import BlockPoint, BlockRefused, ChainCursor, attach_source, replay
 from node.history.chain_detection import recorded_variant
 from node.history.sources import STANDARD_INPUT, BlockSource, OlderBlocks, open_source
 from node.runtime.errors import DiskError, FileError, NodeError, Status
@@ -64,22 +65,23 @@ async def _replay_file(settings: Settings, task: Replay) -> int:
         settings = with_plugins_of(task.start, settings)
     context = NodeContext(settings)
     is_done = False
-    with opened_folder(context) as (folder, _):
+    older = OlderBlocks(task.source, context.chain.state.wire)
+    with opened_folder(context) as (folder, _), closing(older):
         async with stopped_by_signals(context.stop, context.interrupt):
             if folder is not None:
                 if (loaded := await load(context, folder)) is not None:
                     loaded.finish()
             elif task.start is not None:
-                start_at(context.chain, task)
+                start_at(context.chain, task, older)
             if not context.stop.is_set():
-                is_done = await replay_on(context, folder, task)
+                is_done = await replay_on(context, folder, task, older)
             if is_done and settings.http is not None:
                 await serve_chain(context, folder)
     status = context.status()
     return status if is_done else Status.INTERRUPTED
 
 
-async def replay_on(context: NodeContext, folder: DataFolder | None, task: Replay) -> bool:
+async def replay_on(context: NodeContext, folder: DataFolder | None, task: Replay, older: OlderBlocks) -> bool:
     """Apply the blocks after the head, and print the result. Return whether the replay reached its end."""
     chain, settings = context.chain, context.settings
     require_ahead(chain, task)
@@ -88,6 +90,7 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
     warn_of_edits(settings, task.source)
     writing = partial(write, folder, context) if folder is not None else None
     saver = new_saver(context, task, blocks)
+    detach = attach_source(chain, blocks, older) if folder is None else None
     if writing is not None:
         chain.on_head_change.append(writing)
     try:
@@ -98,6 +101,8 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
         await saver.finish()
     finally:
         saver.close()
+        if detach is not None:
+            detach()
         if writing is not None:
             chain.on_head_change.remove(writing)
         show_result(chain, progress, task.digest)
@@ -123,10 +128,10 @@ def with_plugins_of(path: Path, settings: Settings) -> Settings:
     return replace(settings, plugins=plugins, spec=recorded_variant(settings.spec, snapshot.index.chain, snapshot.index.spec.encode()))
 
 
-def start_at(chain: Chain, task: Replay) -> None:
+def start_at(chain: Chain, task: Replay, older: OlderBlocks) -> None:
     """Load the snapshot of a replay into a chain at genesis. If the replay's source is a block log, earlier blocks are read from it."""
     assert task.start is not None
-    head = load_snapshot(chain, task.start, SystemDisk(), OlderBlocks(task.source, chain.state.wire).find).finish()
+    head = load_snapshot(chain, task.start, SystemDisk(), older.find).finish()
     expected = task.checkpoints.get(head.number)
     if expected is not None and expected.hex() != head.block_id:
         raise BlockRefused(head.number, f"is {head.block_id} in {task.start}, but the checkpoint requires {expected.hex()}")

@@ -23,7 +23,8 @@ from state.chain.chain import Chain
 from state.chain.irreversible import no_block
 from state.protocol.errors import ChainError
 from state.protocol.spec import ChainSpec
-from state.snapshot.image import RULES, Older, SnapshotHeader, head_of, parts_of, restore
+from state.snapshot.image import CONSENSUS, RULES, Older, SnapshotHeader, head_of, parts_of, restore
+from state.snapshot.texts import has_records
 from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad
 from state.tables import State
@@ -31,6 +32,7 @@ from state.tables import State
 FOLDER_NAME, SUFFIX, ASIDE = "snapshots", ".snapshot", ".broken"
 KEPT_MAX = 3  # snapshots
 ASIDE_MAX = 3  # corrupt ones, retained for inspection
+TEXTS = f"{CONSENSUS}/comment_contents"
 BLOCKS = "blocks"  # the section with all blocks up to the snapshot's, in files saved with `--with-blocks`
 BLOCKS_PER_CHUNK = 1000
 ROOM_BYTES_MIN = 1 << 26  # to leave free on the disk after a snapshot was written
@@ -67,8 +69,10 @@ def block_of(path: Path) -> int:
 # ------------------------------------------------------------------ saving
 
 
-def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -> Path:
+def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False, is_used_with_log: bool = False) -> Path:
     """Write a snapshot at the last irreversible block into a folder, and return its path. Raises SnapshotError.
+
+    If it `is_used_with_log`, the block log of the chain, it doesn't contain the texts of comments that are in the log.
 
     This rewinds the chain to that block, after which the chain is unusable. The caller must therefore run it in a forked child, or at the
     end of the process.
@@ -78,18 +82,18 @@ def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -
     try:
         disk.make_folder(folder)
         require_room(folder, disk)
-        path = write(chain, folder, disk, with_blocks=with_blocks)
+        path = write(chain, folder, disk, with_blocks=with_blocks, is_used_with_log=is_used_with_log)
     except OSError as error:
         raise Unwritable(f"{error.filename or folder}: {error.strerror}; it must be a folder that this user can write to") from None
     return path
 
 
-def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -> Path:
+def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False, is_used_with_log: bool = False) -> Path:
     """Write a snapshot file of a chain that was rewound to its last irreversible block. Return the file's path. Raises OSError."""
     head = head_of(chain)
     path = folder / name_of(head)
     with written_whole(disk, path) as file:
-        writer = write_sections(SnapshotWriter(file), chain, head, with_blocks=with_blocks, is_used_with_log=True)
+        writer = write_sections(SnapshotWriter(file), chain, head, with_blocks=with_blocks, is_used_with_log=is_used_with_log)
         writer.finish(VERSION, chain.state.spec, head)
     return path
 
@@ -192,16 +196,15 @@ def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is
         if is_ours and path.name != name_of(snapshot.head):
             raise OffChainSnapshot(f"{path}: holds another snapshot, {name_of(snapshot.head)}")
         require_fit(snapshot, chain.state, chain.state.spec)
+        if older is not None and has_records(snapshot.chunks(TEXTS)) and older(snapshot.head.number) is None:
+            raise IncompatibleSnapshot(
+                f"{path}: has the positions of the posts' texts in the blocks instead of the texts, and the blocks aren't here; "
+                "use it with the block log of its data folder, or save it with --to"
+            )
         now = chain.savepoint()
         try:
             with collector_off():
-                found = LoadedSnapshot(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older or no_block))
-            if older is not None and chain.state.comment_contents.has_positions and older(snapshot.head.number) is None:
-                raise IncompatibleSnapshot(
-                    f"{path}: has the positions of the posts' texts in the blocks instead of the texts, and the blocks aren't here; "
-                    "use it with the block log of its chain, as a file that isn't compressed"
-                )
-            return found
+                return LoadedSnapshot(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older or no_block))
         except BaseException:
             chain.restore(now)
             raise

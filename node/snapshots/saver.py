@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -122,7 +123,7 @@ class SnapshotSaver:
             return
         begun = time.perf_counter()
         try:
-            path = save(self._chain, self._folder, self._disk)
+            path = save(self._chain, self._folder, self._disk, is_used_with_log=not self._keeps_all)
         except SnapshotError as error:
             _log.warning("no snapshot was saved at shutdown", reason=str(error))
             return
@@ -149,7 +150,7 @@ class SnapshotSaver:
             self._reached = self._progress()
         self._not_before = trio.current_time() + self._seconds
         try:
-            self._child = ForkedChild(lambda: save(self._chain, self._folder, self._disk))
+            self._child = ForkedChild(partial(save, self._chain, self._folder, self._disk, is_used_with_log=not self._keeps_all))
         except ChildFailed as error:
             self._failed(self._number, error)
 

@@ -43,8 +43,8 @@ class IrreversibleBlocks:
         # Two functions of the log: one finds a block, one returns how many of its blocks are certainly those of the chain.
         self._in_log: tuple[Find, Callable[[], int]] | None = None
         self._part_in_log: FindPart | None = None
-        # False if the attached log drops blocks.
-        self.has_all = True
+        # Whether the chain writes the attached log, and whether the log has older blocks.
+        self._is_own_log = self.has_all = True
         # Live copies of the main branch. Their blocks must be saved before the log is cut.
         self._branches: WeakSet[BranchCopy] = WeakSet()
         self._is_log_asked = True
@@ -96,16 +96,19 @@ class IrreversibleBlocks:
 
     @property
     def are_logged(self) -> bool:
-        """Whether the blocks are in a log, so that a snapshot can refer to them."""
-        return self._in_log is not None and self.has_all
+        """Whether the blocks are in the chain's own log, so that a snapshot beside it can refer to them."""
+        return self._in_log is not None and self._is_own_log
 
-    def attach_log(self, find: Find, stored: Callable[[], int], find_part: FindPart | None = None, *, has_all: bool = True) -> None:
+    def attach_log(
+        self, find: Find, stored: Callable[[], int], find_part: FindPart | None = None, *, is_own: bool = True, has_all: bool = True
+    ) -> None:
         """Attach a log, so that blocks in it are not held in memory.
 
         `stored` returns the number of blocks in the log, or 0 once the log no longer follows the chain. `find_part` reads a part of a block
-        in less time than `find` the whole block. `has_all` is False if the log drops older blocks.
+        in less time than `find` the whole block. `is_own` is whether the chain writes the log. `has_all` is False if the log drops older
+        blocks.
         """
-        self._in_log, self._part_in_log, self.has_all = (find, stored), find_part, has_all
+        self._in_log, self._part_in_log, self._is_own_log, self.has_all = (find, stored), find_part, is_own, has_all
 
     def start_at(self, found: int, find: Find, held: list[bytes]) -> None:
         """Replace all blocks: `find` finds the blocks up to number `found`, and `held` contains the blocks after them."""

@@ -96,6 +96,12 @@ class TextsPart(TablePart):
                 yield row_id, {"comment": str(comment), "position": str((block, size, kind, check))}
 
 
+def has_records(chunks: Iterator[bytes]) -> bool:
+    """Return whether the chunks of a part contain positions of texts. Raises CorruptData."""
+    _, _, size, _ = decoded(_HEAD, next(chunks, b""))
+    return bool(size)
+
+
 def read_records(chunks: Iterator[bytes], next_id: int, size: int, longer: int) -> Records:
     """Decode records. Raises CorruptData unless each has what its kind needs, and no two are of one comment."""
     if size % RECORD_BYTES or not 0 <= size <= next_id * RECORD_BYTES:

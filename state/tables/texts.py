@@ -37,7 +37,7 @@ COMMENT_MAX = 0xFFFFFFFF
 IDS_SKIPPED_MAX = 1 << 20  # ids without a row between two rows with records
 EDITS_READ_MAX = 8  # operations that are read for one row
 RECENT_BYTES_MAX = 8 << 20
-PACKED_PER_BLOCK = 100  # rows
+PACKED_PER_BLOCK = 5  # rows, each of which takes some 20 µs
 PACKING_LEVEL = 1  # of zlib: 6 takes twice the time for a tenth less
 TEXTS_PER_BYTE_MAX = 1100  # zlib compresses to a thousandth at most
 ROW_BYTES = 200  # of an object without its texts
@@ -135,11 +135,6 @@ class CommentContents(Table[CommentContent]):
         self.by_comment.get, self.by_comment.find = self._get_of_comment, self._find_of_comment
 
     # -------------------------------------------------------------- reading
-
-    @property
-    def has_positions(self) -> bool:
-        """Whether some texts are read from blocks."""
-        return not self.is_loading and self._count > len(self._packed)
 
     def __len__(self) -> int:
         return len(self._rows) + self._count - len(self._unpacked)

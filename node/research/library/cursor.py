@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import state.operations  # noqa: F401 - blocks can't be read before all operations are declared
-from node.history.apply import TRUST_OWN, BlockRefused, ChainCursor, keep_last_block_only
+from node.history.apply import TRUST_OWN, BlockRefused, ChainCursor, attach_source, keep_last_block_only
 from node.history.resume import resume
 from node.history.sources import OlderBlocks, open_source
 from node.research.errors import BeyondEnd, DataError, RefusedBlock, as_data_errors
@@ -41,9 +41,7 @@ class DataCursor:
             if path.is_dir() and (found := resume(chain, folder, SYSTEM, self._older.find, latest=latest, is_owner=False)):
                 found.finish()
             source = open_source(path, chain.state.wire, chain.state.props.head_block_number + 1)
-        if source.last and self._older.find(source.last) is not None:
-            chain.irreversible_blocks.attach_log(self._older.find, lambda: chain.state.props.head_block_number)
-        elif not has_all:
+        if not attach_source(chain, source, self._older) and not has_all:
             keep_last_block_only(chain)
         self._cursor = ChainCursor(chain, source, skip_flags=Skip.NOTHING if is_checked else TRUST_OWN, signed=(chain.base + 1,))
 

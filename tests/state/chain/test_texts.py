@@ -197,7 +197,10 @@ def test_snapshots_have_positions_if_there_is_a_log_and_texts_otherwise(tmp_path
     alone = Chain(new_state(DEV))
     for number in range(1, story.chain.state.props.head_block_number + 1):
         alone.push_block(structs.replace(block_at(story.chain, number)))
-    with_positions, with_texts = save(story.chain, tmp_path / "one", SystemDisk()), save(alone, tmp_path / "two", SystemDisk())
+    with_positions, with_texts = (
+        save(story.chain, tmp_path / "one", SystemDisk(), is_used_with_log=True),
+        save(alone, tmp_path / "two", SystemDisk()),
+    )
     for path, find in ((with_positions, story.log.packed), (with_texts, None)):
         chain = Chain(new_state(DEV))
         load(chain, path, SystemDisk(), find).finish()
