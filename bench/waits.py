@@ -205,6 +205,8 @@ def filled(posts: int) -> Node:
     for i in range(0, posts, 10):
         chain.apply(Vote(user((i + 1) % posts), user(i), "post", 10_000))
     chain.produce()
+    # The records of the transactions above expire.
+    chain.produce(chain.state.head_time + 120)
     make_irreversible(chain)
     clock = ChainClock(start_ms=chain.state.head_time * 1000)
     processor, devchain = Processor(chain, clock=clock), DevChain(chain, clock, [chain.secret])

@@ -8,6 +8,7 @@ from state.store.lazy.incremental import ReadMode
 Undo = Callable[[Any, Any], None]
 Record = tuple[Undo, Any, Any]
 UNDO_CHUNK = 1000  # records
+FREED_MIN, FREED_SHARE = 50_000, 64  # `commit` frees the memory of FREED_MIN dropped records, or of one in FREED_SHARE if that is more
 
 
 def nothing() -> None:
@@ -26,6 +27,7 @@ class Journal:
         # The read mode of all tables. It is an attribute of the journal because the tables share no other object.
         self.read_mode = read_mode or ReadMode()
         self._records: list[Record] = []
+        self._dropped: list[Record] = []  # records whose memory is not freed yet
         self._committed = 0
         # Called after every UNDO_CHUNK undone records, and while a copy of the state is restored. A long job can be interrupted at these
         # points.
@@ -62,12 +64,21 @@ class Journal:
                 self.on_undone()
 
     def commit(self, position: int) -> None:
-        """Drop the records before `position`, so that their writes become permanent. If they are already dropped, nothing changes."""
+        """Drop the records before `position`, so that their writes become permanent. If they are already dropped, nothing changes.
+
+        Freeing millions of records takes a second. The memory of many records is therefore freed by this call and later ones, in parts.
+        """
         count = position - self._committed
         assert count <= len(self._records), f"position {position} is beyond the end"
+        if count > FREED_MIN:
+            for begin in range(0, count, FREED_MIN):
+                self._dropped += self._records[begin : min(begin + FREED_MIN, count)]
+                self.on_undone()
         if count > 0:
             del self._records[:count]
             self._committed = position
+        if self._dropped:
+            del self._dropped[-max(FREED_MIN, len(self._dropped) // FREED_SHARE) :]
 
     def copy(self) -> Callable[[], None]:
         """Copy the journal and return a function that restores the copy, with its positions. The copy doesn't include rows.
