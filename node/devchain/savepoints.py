@@ -76,8 +76,10 @@ class SavepointStore:
 
     def drop_after(self, snapshot_id: int) -> None:
         """Drop the dev snapshots taken after `snapshot_id`."""
-        self._savepoints = {kept: savepoint for kept, savepoint in self._savepoints.items() if kept <= snapshot_id}
+        for later in [kept for kept in self._savepoints if kept > snapshot_id]:
+            self._savepoints.pop(later).savepoint.state.discard()
 
     def drop_all(self) -> None:
         """Drop all dev snapshots. The next id is 1 again."""
-        self._savepoints, self._last = {}, 0
+        self.drop_after(0)
+        self._last = 0

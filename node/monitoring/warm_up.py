@@ -56,9 +56,13 @@ async def warm_periodically(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
 async def warm_up(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
     """Run the reads that the plugins declare, and sort the lazy indices of all tables, in chunks between other tasks.
 
-    What the limit of the query memory leaves no room for is not read in advance.
+    What the limit of the query memory leaves no room for is not read in advance. First, the memory of discarded copies is freed.
     """
     memory = state.journal.read_mode.memory
+    while state.journal.discarded:
+        await trio.sleep(0)
+        await gate.wait_open()
+        del state.journal.discarded[-1:]
     for plugin in PLUGINS.values():
         if plugin.is_on(state) and memory.has_room((memory.limit or 0) // 8):
             for read in await run_incrementally(state, gate, partial(plugin.warm_up_reads, state, plugin.of(state))):

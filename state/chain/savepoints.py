@@ -40,6 +40,11 @@ class StateCopy:
         self._gone = yield from copying_values(list(gone.values()), lambda: state.journal.on_undone())
         return self
 
+    def discard(self) -> None:
+        """Leave the copy's memory to be freed in parts. The copy can't be restored any more."""
+        self._state.journal.discarded[:] = self._parts
+        self._parts = []
+
     def restore(self) -> None:
         """Restore the copied state."""
         state = self._state

@@ -133,6 +133,7 @@ def restore_all(chain: Chain, head: SnapshotHeader, open_section: Open, blocks: 
         except BaseException:
             chain.restore(now)
             raise
+    now.state.discard()
 
 
 def linked(chain: Chain, head: SnapshotHeader, blocks: Iterable[SignedBlock]) -> list[bytes]:

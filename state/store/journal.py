@@ -28,6 +28,9 @@ class Journal:
         self.read_mode = read_mode or ReadMode()
         self._records: list[Record] = []
         self._dropped: list[Record] = []  # records whose memory is not freed yet
+        # Parts of copies of the tables that are no longer used. Freeing millions of rows takes seconds, so they are freed one by one
+        # between other work (node/monitoring/warm_up.py), at the latest when the next copy is discarded.
+        self.discarded: list[object] = []
         self._committed = 0
         # Called after every UNDO_CHUNK undone records, and while a copy of the state is restored. A long job can be interrupted at these
         # points.

@@ -407,3 +407,20 @@ def test_dropped_values_are_freed() -> None:
     history = lists.get("alice")
     assert (len(history), history.first, history[0]) == (10, 4990, 4990)
     assert len(history._values) < 100
+
+
+def test_memory_of_many_dropped_records_is_freed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("state.store.journal.FREED_MIN", 10)
+    journal = Journal()
+    orders = Orders(journal)
+    rows = [orders.insert(Order(seller="a", number=number, price=number)) for number in range(25)]
+    journal.commit(journal.position() - 1)
+    assert [row for _, (_, row, _) in journal.since(0)] == rows[-1:]
+    held = [len(journal._dropped)]
+    while held[-1]:
+        orders.modify(rows[0], note=len(held))
+        journal.commit(journal.position() - 1)
+        held.append(len(journal._dropped))
+    assert held == [14, 4, 0]
+    journal.undo(journal.position() - 1)
+    orders.check()
