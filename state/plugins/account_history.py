@@ -66,12 +66,12 @@ class AccountHistory:
         if not accounts:
             return
         index = self.recorded.enter(operation)
-        own, names, packed = self.accounts, self._names, operation_log.INDEX_OF(index)
+        own, names = self.accounts, self._names
         early, chunks, full = own.early, own.by_id.chunks, None
         for name in accounts:
             row = names(name)
             if row is None:
-                early[name] = early.get(name, b"") + packed
+                early[name] = early.get(name, b"") + operation_log.INDEX_OF(index)
                 continue
             # `Slots.get` and `Slots.put`, inlined: each operation gets here.
             row_id = row.id
@@ -81,12 +81,14 @@ class AccountHistory:
             except KeyError:
                 chunk = chunks[row_id >> SHIFT] = [None] * SLOTS
             entries = chunk[place]
-            if entries is None:
-                chunk[place] = self._adopt(name, row_id) + packed if name in early else packed
-            elif isinstance(entries, array):
+            if isinstance(entries, array):  # the most frequent case
                 entries.append(index)
                 if not len(entries) % RETAINED_ENTRIES:
                     full = [row_id] if full is None else [*full, row_id]
+                continue
+            packed = operation_log.INDEX_OF(index)
+            if entries is None:
+                chunk[place] = self._adopt(name, row_id) + packed if name in early else packed
             elif len(entries) < operation_log.FEW_BYTES:
                 chunk[place] = entries + packed
             else:
