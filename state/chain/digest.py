@@ -30,7 +30,7 @@ def state_digest(state: State) -> str:
 
 def table_bytes(table: Table[Any]) -> Iterator[bytes]:
     """Yield a table's rows in portions, one line per row. Rows that differ in a field have different lines."""
-    rows = iter(table)
+    rows = table.scan()
     while portion := list(islice(rows, ROWS_AT_ONCE)):
         try:
             yield ENCODER.encode_lines(portion)

@@ -181,6 +181,7 @@ class MainBranch:
             self.positions.popleft()
         journal = self.state.journal
         journal.commit(self.positions[0][1] if self.positions else journal.position())
+        journal.pack_rows()
         self.state.release_indices(last)
 
     def _session_of(self, number: int) -> tuple[int, int]:

@@ -219,3 +219,4 @@ def declare(section: str, portable: Portable) -> Portable:
 
 # The types of the columns that tables declare as Any, because they can't import operations.
 SPECIAL: dict[str, Special] = {name: portable.special for name, portable in PORTABLE.items() if portable.special}
+content.Comments.SPECIAL = SPECIAL["comments"]

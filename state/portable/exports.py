@@ -12,7 +12,7 @@ from state.tables import State
 
 def export_rows(state: State) -> Batch:
     """Return all rows of a state and of its plugins, in order of their ids."""
-    batch = {name: exported_rows(state, table, PORTABLE[name]) for name, table in state.tables() if name in PORTABLE}
+    batch = {name: exported_rows(state, table.scan(), PORTABLE[name]) for name, table in state.tables() if name in PORTABLE}
     for exporter in state.listeners.on_export:
         batch |= exporter()
     return batch

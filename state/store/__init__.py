@@ -48,6 +48,7 @@ from state.store.lazy.dirty import DirtyMarks
 from state.store.lazy.order import LazyOrder
 from state.store.lists import AppendList, AppendLists
 from state.store.ordered import Ordered, OrderedIndex
+from state.store.packed import Packed
 from state.store.rows import Row
 from state.store.setters import Setter
 from state.store.table import Table
@@ -64,6 +65,7 @@ __all__ = [
     "LazyOrder",
     "Ordered",
     "OrderedIndex",
+    "Packed",
     "Row",
     "Setter",
     "Table",

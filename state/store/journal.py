@@ -37,6 +37,8 @@ class Journal:
         self.on_undone: Callable[[], None] = nothing
         # The write path: a bound C function, of which tables and lists keep a reference. `_records` must therefore stay the same object.
         self.record: Callable[[Record], None] = self._records.append
+        # Functions that pack settled rows, one per table that does so (state/store/packed.py).
+        self.packing: list[Callable[[], None]] = []
 
     def __len__(self) -> int:
         """Return the number of writes that can still be undone."""
@@ -82,6 +84,11 @@ class Journal:
             self._committed = position
         if self._dropped:
             del self._dropped[-max(FREED_MIN, len(self._dropped) // FREED_SHARE) :]
+
+    def pack_rows(self) -> None:
+        """Pack some of the settled rows of each table. Call it when a block becomes irreversible."""
+        for pack in self.packing:
+            pack()
 
     def copy(self) -> Callable[[], None]:
         """Copy the journal and return a function that restores the copy, with its positions. The copy doesn't include rows.

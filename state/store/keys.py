@@ -78,6 +78,14 @@ def _sources(parts: tuple[str | ComputedKey, ...], where: Where | None, more: st
     return f"({', '.join(terms)}, row.id{more})", "" if where is None else f"where({_values(where[1:])})", names
 
 
+def test_function(where: Where | None) -> Callable[[Any], object]:
+    """Return the function from a row to True if the row meets the condition `where`, else None. Without a condition, every row does."""
+    if where is None:
+        return lambda row: True
+    function: Callable[[Any], object] = eval(f"lambda row: True if where({_values(where[1:])}) else None", {"where": where[0]})
+    return function
+
+
 def bound_function(parts: tuple[str | ComputedKey, ...]) -> Bound:
     """Return a function that converts a prefix of a key to a prefix of index entries, in which descending parts are negated."""
     signs = tuple(is_descending(part) for part in parts)

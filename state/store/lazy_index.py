@@ -9,11 +9,11 @@ from state.store.lazy.incremental import ReadMode
 from state.store.lazy.order import CHUNK_IDS, RELEASED_ROWS_MIN, UNREAD, LazyOrder
 from state.store.lazy.sorted_ids import Computed, SortedIds
 from state.store.ordered import Ordered, OrderedIndex
-from state.store.rows import Row
+from state.store.rows import SPARSE_SHARE, Row
+from state.store.unique import UniqueIndex
 
 RowT = TypeVar("RowT", bound=Row)
 RowT_co = TypeVar("RowT_co", bound=Row, covariant=True)
-SPARSE_SHARE = 8  # If fewer than one id in SPARSE_SHARE has a row, the index iterates over the rows instead of the ids.
 UNSORTED_CHANGES_MAX = 32  # changes up to which `class_of` compares with the order before them
 
 
@@ -27,7 +27,6 @@ class RowTable(Protocol[RowT_co]):
         """The function that returns the row with an id, or None."""
 
     def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[RowT_co]: ...
     def peek(self, row_id: int, /) -> RowT_co | None:
         """Return the row with an id for reading at once, or None."""
 
@@ -61,7 +60,7 @@ class RowOrder(LazyOrder):
     def check(self) -> None:
         """Verify the order and the changes that are not applied yet, without applying them; for tests."""
         super().check()
-        rows = {row.id for row in self._table}
+        rows = {row.id for row in self._table.rows_between(0, self._table.next_id)}
         assert not rows or max(rows) < self.unread or UNREAD in self.dirty, "inserted rows are not marked as unread"
         pending = {*self.dirty, *self._removed, *self._new}
         missing = [n for n in rows if n < self.unread and n not in pending and not self.contains(n)]
@@ -78,7 +77,7 @@ class RowOrder(LazyOrder):
         table, begin, end = self._table, self.unread, self._table.next_id
         if end - begin > SPARSE_SHARE * len(table):
             self.unread = end
-            self._new.extend([row.id for row in table if row.id >= begin])
+            self._new.extend([row.id for row in table.rows_between(begin, end)])
             return
         self._choose_bounds(lambda step: range(begin, end, step), end - begin)
         self.unread = end = min(end, begin + CHUNK_IDS)
@@ -96,8 +95,8 @@ class RowOrder(LazyOrder):
 class LazyIndex(OrderedIndex[RowT]):
     """An `OrderedIndex` that sorts changed rows at the next read. `dirty` contains their ids, and UNREAD (see `RowOrder`)."""
 
-    def __init__(self, declared: Ordered, table: RowTable[RowT], read_mode: ReadMode) -> None:
-        super().__init__(declared)
+    def __init__(self, declared: Ordered, keys: UniqueIndex[RowT] | None, table: RowTable[RowT], read_mode: ReadMode) -> None:
+        super().__init__(declared, keys)
         self._table = table
         self._lazily = RowOrder(declared, table, read_mode, self._drop)
         self.dirty = self._lazily.dirty

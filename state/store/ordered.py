@@ -59,9 +59,9 @@ class OrderedIndex(Generic[RowT]):
     `keys` as a separate index.
     """
 
-    def __init__(self, declared: Ordered) -> None:
+    def __init__(self, declared: Ordered, keys: UniqueIndex[RowT] | None) -> None:
         self.entry = declared.entry
-        self.keys: UniqueIndex[RowT] | None = UniqueIndex(declared.fields) if declared.unique else None
+        self.keys = keys
         self.get, self.find = (self.keys.get, self.keys.find) if self.keys else (no_key, no_key)
         self._order = Entries()
         self._bound = declared.bound

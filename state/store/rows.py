@@ -21,6 +21,7 @@ class Row(msgspec.Struct, kw_only=True, eq=False, gc=False):
     id: int = -1
 
 
+SPARSE_SHARE = 8  # If fewer than one id in SPARSE_SHARE has a row, a range of rows is read from the rows that exist.
 SHARED_MAX = 1 << 20
 SHARED: list[int] = []
 """Shared int objects for ids below SHARED_MAX, as far as any table has got. An id takes 32 bytes, and a post has rows in seven tables.

@@ -124,7 +124,7 @@ class TablePart:
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """Implement `SnapshotPart.entries`."""
         yield "next id", {"value": str(self._table.next_id)}
-        for row in self._table:
+        for row in self._table.scan():
             yield row.id, {field: repr(getattr(row, field)) for field in row.__struct_fields__}
 
 

@@ -6,6 +6,7 @@ from types import FunctionType
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from state.protocol.errors import NotUnique, UnknownKey
+from state.store.columns import Special
 from state.store.due import Due, DueIndex
 from state.store.grouped import Grouped, GroupedIndex
 from state.store.journal import Journal
@@ -13,17 +14,18 @@ from state.store.lazy.background_load import BackgroundLoadable
 from state.store.lazy.order import RELEASED_ROWS_MIN, UNREAD
 from state.store.lazy_index import LazyIndex
 from state.store.ordered import Ordered, OrderedIndex
-from state.store.rows import SHARED, SHARED_MAX, Copying, Row, copying_values, more_shared
+from state.store.packed import Packed, PackedRows, PackedUniqueIndex
+from state.store.rows import SHARED, SHARED_MAX, SPARSE_SHARE, Copying, Row, copying_values, more_shared
 from state.store.setters import Setter, setter_maker
-from state.store.unique import Unique, UniqueIndex
+from state.store.unique import Unique, UniqueIndex, getter
 
 RESTORE_CLASH = "two rows have the same key"
 INSERT_CLASH = "could not insert object, most likely a uniqueness constraint was violated"
 MODIFY_CLASH = "Could not modify object, most likely a uniqueness constraint was violated"
 
 RowT = TypeVar("RowT", bound=Row)
-Declared = Unique | Ordered | Due | Grouped
-Loose = DueIndex[RowT] | GroupedIndex[RowT]  # indices that are always up to date and don't order the rows
+Declared = Unique | Ordered | Due | Grouped | Packed
+Loose = DueIndex[RowT] | GroupedIndex[RowT] | PackedRows[RowT]  # indices that are always up to date and don't order the rows
 Changes = dict[str, Any]
 IndexUpdate = tuple[Any, Any, Any]  # an index, the old and the new entry of a row (None: the row is not in the index)
 Readers = tuple[tuple[Any, ...], tuple[Any, ...]]  # the eager and the lazy indices that read a field
@@ -38,12 +40,15 @@ class Table(BackgroundLoadable, Generic[RowT]):
             by_name = Unique("name")
             by_votes = Ordered("-votes", "name")
 
+    With `packed = Packed(...)`, settled rows become bytes. A row is the same object for as long as anything refers to it.
+
     Only `insert`, `modify`, `remove` and declared setters (`Setter`) write. If one of these methods raises an exception, nothing has
     changed. Source of the rules: state-objects.md §1.5. Iteration is by id. After an insertion or removal its next step raises
     RuntimeError; modifying rows is allowed. The rules of the chain bound the size of a table.
     """
 
     ROW: ClassVar[type[Row]] = Row
+    SPECIAL: ClassVar[Special] = {}  # the types of the fields declared as Any; set by state.portable
     _declared: ClassVar[Sequence[tuple[str, Declared]]] = ()
     _setters: ClassVar[Sequence[tuple[str, Setter]]] = ()
 
@@ -53,7 +58,12 @@ class Table(BackgroundLoadable, Generic[RowT]):
             cls.ROW = next((row for row in get_args(base) if isinstance(row, type)), cls.ROW)
         cls._declared = list(_declarations(cls, Declared))
         cls._setters = list(_declarations(cls, Setter))
+        packs = any(isinstance(declared, Packed) for _, declared in cls._declared)
         for name, declared in (*cls._declared, *cls._setters):
+            if packs and not (
+                isinstance(declared, Packed | Unique | Setter) or (isinstance(declared, Ordered) and (declared.lazy or declared.where))
+            ):
+                raise TypeError(f"{cls.__name__}.{name} would hold packed rows")
             unknown = set(declared.fields) - set(cls.ROW.__struct_fields__)
             if unknown:
                 raise TypeError(f"{cls.__name__}.{name} reads fields that {cls.ROW.__name__} doesn't have: {sorted(unknown)}")
@@ -66,20 +76,28 @@ class Table(BackgroundLoadable, Generic[RowT]):
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.next_id = 0
-        self._rows: dict[int, RowT] = {}
+        self._packed = packed = self._new_packed_rows()
+        self._rows: dict[int, RowT] = {} if packed is None else packed.hot
         self._in_order = True
         self._version = 0
         self._keys: list[UniqueIndex[RowT]] = []
+        # With the packed rows, which queue the rows that settle.
         self._orders: list[OrderedIndex[RowT] | Loose[RowT]] = []
         self._lazy: list[LazyIndex[RowT]] = []
         self._readers: dict[str, Readers] = {"id": NO_READERS}
         for name, declared in self._declared:
-            setattr(self, name, self._bind(declared))
+            if not isinstance(declared, Packed):
+                setattr(self, name, self._bind(declared))
+        if packed is not None:
+            self._orders.append(packed)
+            for field in packed.fields:
+                self._readers[field] = _merged(self._readers.get(field, NO_READERS), ((packed,), ()))
+            journal.packing.append(packed.pack_some)
         # Attributes of the indices that each write needs, cached. They stay the same objects for the life of the table.
         self._by_key = [(keys.entry, keys.by_key) for keys in self._keys]
         self._dirty_rows = [index.dirty.add for index in self._lazy]
         # `get(id)` returns the row or None. It is bound to the dict, which therefore must stay the same object.
-        self.get: Callable[[int], RowT | None] = self._rows.get
+        self.get: Callable[[int], RowT | None] = getter(self._rows)
         self._watched = frozenset(self._readers)
         self._updated_by = frozenset(field for field, (eager, _) in self._readers.items() if eager)
         self._record = journal.record
@@ -90,28 +108,38 @@ class Table(BackgroundLoadable, Generic[RowT]):
             setattr(self, name, self._bind_setter(setter))
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._rows) if self._packed is None else len(self._rows) + self._packed.count
 
     def __iter__(self) -> Iterator[RowT]:
-        """Yield all rows, ordered by id."""
-        self._sort()
-        return self._steps(self._version)
+        """Yield all rows, ordered by id. Packed rows become hot, except in incremental reads (see `scan`)."""
+        return self._steps(self.scan(), self._version)
 
     def find(self, row_id: int) -> RowT:
         """Return the row with this id. Raises UnknownKey."""
-        try:
-            return self._rows[row_id]
-        except KeyError:
-            raise UnknownKey from None
+        row = self.get(row_id)
+        if row is None:
+            raise UnknownKey
+        return row
 
     def peek(self, row_id: int) -> RowT | None:
         """Return the row with this id for reading at once, or None. The caller must neither keep nor modify it."""
-        return self._rows.get(row_id)
+        row = self._rows.get(row_id)
+        return self._packed.peek(row_id) if row is None and self._packed is not None else row
+
+    def scan(self) -> Iterator[RowT]:
+        """Yield all rows, ordered by id, for reading at once (see `peek`)."""
+        if self._packed is not None:
+            return self._packed.rows_between(0, self.next_id)
+        self._sort()
+        return iter(self._rows.values())
 
     def rows_between(self, begin: int, end: int) -> Iterator[RowT]:
         """Yield the rows with ids from `begin` to below `end`, in ascending order, for reading at once (see `peek`)."""
-        rows = self._rows
-        return (row for row_id in range(begin, min(end, self.next_id)) if (row := rows.get(row_id)) is not None)
+        rows, end = self._rows, min(end, self.next_id)
+        if self._packed is not None:
+            return self._packed.rows_between(begin, end)
+        ids = range(begin, end) if end - begin <= SPARSE_SHARE * len(rows) else sorted([each for each in rows if begin <= each < end])
+        return (row for row_id in ids if (row := rows.get(row_id)) is not None)
 
     @property
     def undo_functions(self) -> tuple[Any, Any, tuple[Any, ...]]:
@@ -134,8 +162,9 @@ class Table(BackgroundLoadable, Generic[RowT]):
         return len(self._keys) + len(self._orders)
 
     def sample(self, count: int) -> list[RowT]:
-        """Return up to `count` rows in arbitrary order. The time doesn't depend on the size of the table."""
-        return list(islice(self._rows.values(), count))
+        """Return up to `count` rows in arbitrary order, hot rows if possible. The time doesn't depend on the size of the table."""
+        rows = list(islice(self._rows.values(), count))
+        return list(islice(self.scan(), count)) if len(rows) < min(count, len(self)) else rows
 
     def insert(self, row: RowT) -> RowT:
         """Insert a new row into the table and its indices, set its id and return it. Raises NotUnique."""
@@ -169,7 +198,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
     def insert_at(self, row_id: int, row: RowT) -> RowT:
         """Insert a new row under an id, or under the next id if the id has a row. Raises NotUnique."""
         following = self.next_id
-        if row_id in self._rows or row_id == following:
+        if row_id == following or self.peek(row_id) is not None:
             return self.insert(row)
         self._record((self._set_next_id, following, None))
         self.next_id = row_id
@@ -219,7 +248,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         """Return, for each eager index, the ids of all rows in the index's order. For an index that excludes rows or is ordered by id,
         return [].
         """
-        found = [[row.id for row in order] for order in self._orders]
+        found = [[row.id for row in order] for order in self._orders if not isinstance(order, PackedRows)]
         return [ids if len(ids) == len(self._rows) and ids != list(self._rows) else [] for ids in found]
 
     def restoring(self, chunks: Iterable[tuple[list[RowT], list[int]]], next_id: int, orders: Iterable[list[int]] = ()) -> Iterator[None]:
@@ -234,6 +263,8 @@ class Table(BackgroundLoadable, Generic[RowT]):
         rows.clear()
         for keys in own["_keys"]:
             keys.by_key.clear()
+        if own["_packed"] is not None:
+            own["_packed"].clear()
         for more, ids in chunks:
             rows.update(zip(ids, more, strict=True))
             for keys in own["_keys"]:
@@ -306,22 +337,40 @@ class Table(BackgroundLoadable, Generic[RowT]):
     def check(self) -> None:
         """Verify ids, order and every index against the rows; for tests."""
         ids = list(self._rows)
-        assert not self._in_order or ids == sorted(ids), "ids out of order"
+        assert not self._in_order or self._packed is not None or ids == sorted(ids), "ids out of order"
         for row_id, row in self._rows.items():
             assert row.id == row_id, "a row under a wrong id"
             assert 0 <= row_id < self.next_id, "an id that was never assigned"
         for keys in self._keys:
             keys.check(self._rows)
-        for order in (*self._orders, *self._lazy):
+        for order in self._orders:
             order.check(self._rows)
+        rows = {row.id: row for row in self.scan()}
+        for order in self._lazy:
+            order.check(rows)
+        packed = [row for row_id, row in rows.items() if row_id not in self._rows]
+        assert len(rows) == len(self), "the number of rows is wrong"
+        assert all(order.entry(row) is None for order in self._orders if order is not self._packed for row in packed), (
+            "a packed row is in an index"
+        )
 
-    def _bind(self, declared: Declared) -> UniqueIndex[RowT] | OrderedIndex[RowT] | Loose[RowT]:
+    def _new_packed_rows(self) -> PackedRows[RowT] | None:
+        """Create the packed rows of a table that declares them."""
+        row: Any = self.ROW
+        found = [declared for _, declared in self._declared if isinstance(declared, Packed)]
+        return PackedRows(found[0], row, lambda: self.SPECIAL, self.journal.read_mode) if found else None
+
+    def _unique(self, fields: tuple[str, ...]) -> UniqueIndex[RowT]:
+        """Create the index of unique keys."""
+        return UniqueIndex(fields) if self._packed is None else PackedUniqueIndex(fields, self._packed)
+
+    def _bind(self, declared: Unique | Ordered | Due | Grouped) -> UniqueIndex[RowT] | OrderedIndex[RowT] | Loose[RowT]:
         """Create the index of a declaration and register the fields that it reads."""
         index: UniqueIndex[RowT] | OrderedIndex[RowT] | Loose[RowT]
         keys: UniqueIndex[RowT] | None
         readers: Readers
         if isinstance(declared, Unique):
-            index = keys = UniqueIndex(declared.fields)
+            index = keys = self._unique(declared.fields)
             readers = (keys,), ()
         elif isinstance(declared, Due | Grouped):
             loose: Loose[RowT] = DueIndex(declared) if isinstance(declared, Due) else GroupedIndex(declared)
@@ -329,14 +378,14 @@ class Table(BackgroundLoadable, Generic[RowT]):
             self._orders.append(loose)
             readers = (loose,), ()
         elif declared.lazy:
-            index = lazy = LazyIndex(declared, self, self.journal.read_mode)
-            keys = lazy.keys
+            keys = self._unique(declared.fields) if declared.unique else None
+            index = lazy = LazyIndex(declared, keys, self, self.journal.read_mode)
             readers = (keys,) if keys else (), (lazy,)
             self._lazy.append(lazy)
         else:
             order: OrderedIndex[RowT]
-            index = order = OrderedIndex(declared)
-            keys = order.keys
+            keys = self._unique(declared.fields) if declared.unique else None
+            index = order = OrderedIndex(declared, keys)
             readers = ((keys, order) if keys else (order,)), ()
             self._orders.append(order)
         if keys is not None:
@@ -486,10 +535,11 @@ class Table(BackgroundLoadable, Generic[RowT]):
             self._rows.update(rows)
             self._in_order = True
 
-    def _steps(self, version: int) -> Iterator[RowT]:
+    def _steps(self, rows: Iterator[RowT], version: int) -> Iterator[RowT]:
         self._require_unchanged(version)
-        for row in self._rows.values():
-            yield row
+        packed = self._packed
+        for row in rows:
+            yield row if packed is None or row.id in self._rows else self.find(row.id)
             if self._version != version:
                 self._require_unchanged(version)
 

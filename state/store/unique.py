@@ -44,9 +44,9 @@ class UniqueIndex(Generic[RowT]):
     `get(*key)` returns the row or None. `find(*key)` returns the row or raises `UnknownKey`.
     """
 
-    def __init__(self, fields: tuple[str, ...]) -> None:
+    def __init__(self, fields: tuple[str, ...], by_key: dict[Any, RowT] | None = None) -> None:
         self.entry: Callable[[Any], Any] = attrgetter(*fields)
-        self.by_key: dict[Any, RowT] = {}
+        self.by_key: dict[Any, RowT] = {} if by_key is None else by_key
         self.get, self.find = lookups(self.by_key, fields)
 
     def update(self, old: Any, new: Any, row: RowT) -> None:
@@ -69,7 +69,7 @@ def lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[
     """Return the functions `get` and `find` for a dict whose keys consist of one value for each of `fields`."""
     if len(fields) == 1:
         return bare_lookups(by_key, fields)
-    get: Callable[..., RowT | None] = maker(len(fields))(by_key.get)
+    get: Callable[..., RowT | None] = maker(len(fields))(getter(by_key))
 
     def find(*key: Any) -> RowT:
         found = get(*key)
@@ -92,15 +92,23 @@ def maker(size: int) -> Callable[[Callable[[Any], Any]], Callable[..., Any]]:
     return made
 
 
+def getter(by_key: dict[Any, RowT]) -> Callable[[Any], RowT | None]:
+    """Return the fastest function that returns an item or None. Only the reading of an item calls `__missing__`, which dicts of tables that
+    pack rows have; it returns None for a missing row.
+    """
+    return by_key.__getitem__ if hasattr(by_key, "__missing__") else by_key.get
+
+
 def bare_lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
     """Return `get` and `find` for keys of one field, which are stored without a tuple. `get` is the dict's own method, since its calls are
     fastest.
     """
 
     def find(key: Any, /) -> RowT:
-        try:
-            return by_key[key]
-        except KeyError:
-            raise UnknownKey(fields=fields, key=(key,)) from None
+        row = get(key)
+        if row is None:
+            raise UnknownKey(fields=fields, key=(key,))
+        return row
 
-    return by_key.get, find
+    get = getter(by_key)
+    return get, find

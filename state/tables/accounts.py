@@ -3,7 +3,7 @@
 from state.protocol.authority import Authority
 from state.protocol.constants import TIME_MAX
 from state.protocol.keys.keys import NULL_KEY
-from state.store import ComputedKey, Ordered, Row, Setter, Table, Unique
+from state.store import ComputedKey, Ordered, Packed, Row, Setter, Table, Unique
 
 
 def vote_weight(own: int, received: int, delegated: int) -> int:
@@ -102,6 +102,7 @@ class Accounts(Table[Account]):
     withdraw nothing, so `by_due_withdrawal`, which the rules read, excludes them: an entry takes 80 bytes.
     """
 
+    packed = Packed()
     by_name = Ordered("name", unique=True, lazy=True)
     by_proxy = Ordered("proxy", "name", lazy=True)
     by_next_vesting_withdrawal = Ordered("next_vesting_withdrawal", "name", lazy=True)
@@ -132,6 +133,7 @@ class AccountMetadata(Row):
 class AccountMetadataTable(Table[AccountMetadata]):
     """The metadata of accounts, keyed by account id."""
 
+    packed = Packed()
     by_account = Unique("account")
 
 
@@ -148,6 +150,7 @@ class AccountAuthority(Row):
 class AccountAuthorities(Table[AccountAuthority]):
     """The authorities of all accounts."""
 
+    packed = Packed()
     by_account = Unique("account")
 
 

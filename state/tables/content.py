@@ -3,7 +3,7 @@
 from typing import Any
 
 from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
-from state.store import Ordered, Row, Setter, Table
+from state.store import Ordered, Packed, Row, Setter, Table
 
 
 class Comment(Row):
@@ -51,6 +51,11 @@ def is_unpaid(cashout_time: int) -> bool:
     return cashout_time != TIME_MAX
 
 
+def is_paid(cashout_time: int) -> bool:
+    """Whether the comment has no payout time."""
+    return cashout_time == TIME_MAX
+
+
 class Comments(Table[Comment]):
     """All posts and replies.
 
@@ -58,6 +63,7 @@ class Comments(Table[Comment]):
     comments are paid, so `by_due_payout`, which the rules read, excludes them: an entry takes 72 bytes.
     """
 
+    packed = Packed(where=(is_paid, "cashout_time"))
     by_permlink = Ordered("author", "permlink", unique=True, lazy=True)
     by_cashout_time = Ordered("cashout_time", lazy=True)
     by_due_payout = Ordered("cashout_time", where=(is_unpaid, "cashout_time"))

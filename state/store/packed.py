@@ -1,0 +1,414 @@
+"""`Packed`, which keeps settled rows of a table as bytes instead of objects.
+
+A row that rules will rarely touch again takes 100 to 200 bytes as MessagePack, and 1,000 as an object with entries in indices. A **hot
+row** is an object in the table's dict. A **packed row** is in a chunk: the rows of 64 consecutive ids in one bytes object. The table
+unpacks a row (3 µs) when a rule gets it. From then on, the row is hot and stays the same object until it's packed again. A query gets an
+object of its own, so that queries don't fill the memory.
+
+Rows wait in a queue from the time they settle or are unpacked. When too many wait, the oldest are packed. A row is packed only if nothing
+refers to its object except the table: neither the journal, nor a copy of the state, nor a function that is running. The reference count
+shows this without a search.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from itertools import accumulate
+from struct import Struct as Layout
+from sys import getrefcount
+from types import GenericAlias
+from typing import Any, Generic, TypeVar, get_type_hints
+
+from msgspec import Struct, msgpack
+from msgspec.structs import astuple
+
+from state.store.keys import Where, test_function
+from state.store.lazy.incremental import ReadMode
+from state.store.rows import SPARSE_SHARE, Restore, Row
+from state.store.unique import UniqueIndex
+
+RowT = TypeVar("RowT", bound=Row)
+
+# Settled rows that stay hot. Most rows that rules touch again were touched a short time ago.
+HOT_ROWS = 20_000
+# Rows packed per block (4 µs each), and the share of the excess that is packed in addition.
+PACKED_AT_ONCE, EXCESS_SHARE = 200, 512
+PACKED_SIZE_MAX = 4096  # bytes; a larger row stays hot, since its chunk would be copied with every change of the chunk
+CHUNK_BITS = 6
+CHUNK = 1 << CHUNK_BITS  # rows
+SLOTS = CHUNK - 1
+# A chunk begins with the position of each row in it and of the end. A missing row has no bytes.
+POSITIONS, SPAN = Layout(f"<{CHUNK + 1}I"), Layout("<2I")
+HASH_MASK, ID_BITS = 0xFFFF_FFFF, 32
+PART_MAX = 1024  # entries
+
+
+_SAMPLE = {0: Row()}
+ALONE = getrefcount(_SAMPLE.get(0))  # the reference count of a row that is only in a dict
+
+
+class Packed:
+    """Declaration that a table packs its rows; with `where=(function, "field", ...)`, only those for which the function is true.
+
+    An ordered index of such a table that isn't lazy must exclude these rows.
+    """
+
+    def __init__(self, *, where: Where | None = None) -> None:
+        self.fields: tuple[str, ...] = where[1:] if where else ()
+        self.is_settled = test_function(where)
+
+
+class RowCodec(Generic[RowT]):
+    """Codec of rows: MessagePack arrays of the values of all fields but the id. `special` has the types of the fields declared as Any."""
+
+    def __init__(self, cls: type[RowT], special: dict[str, Any]) -> None:
+        fields = cls.__struct_fields__
+        assert fields[-1] == "id", "the id is the last field"
+        hints = get_type_hints(cls) | special
+        kinds = [hints[field] for field in fields[:-1]]
+        self._row = cls
+        # Values that are structs are encoded without the names of their fields.
+        self._structs = [(place, kind) for place, kind in enumerate(kinds) if isinstance(kind, type) and issubclass(kind, Struct)]
+        self._untyped = [place for place, kind in enumerate(kinds) if "Any" in str(kind)]
+        for place, kind in self._structs:
+            of_struct = get_type_hints(kind)
+            kinds[place] = GenericAlias(tuple, tuple([of_struct[field] for field in kind.__struct_fields__]))
+        values = GenericAlias(tuple, tuple(kinds))
+        self._one: Callable[[bytes], tuple[Any, ...]] = msgpack.Decoder(values).decode
+        self._many: Callable[[bytes], list[tuple[Any, ...]]] = msgpack.Decoder(GenericAlias(list, values)).decode
+        self._encode = msgpack.Encoder().encode
+
+    def pack(self, row: RowT) -> bytes | None:
+        """Return the encoded row, or None if it can't be packed: its values can't be encoded or decoded simply, or are too large."""
+        values: Any = astuple(row)[:-1]
+        if self._structs:
+            values = list(values)
+            for place, _ in self._structs:
+                values[place] = astuple(values[place])
+        try:
+            packed = self._encode(values)
+        except (UnicodeEncodeError, OverflowError):
+            return None
+        return None if len(packed) > PACKED_SIZE_MAX or (self._untyped and any(values[place] for place in self._untyped)) else packed
+
+    def unpack(self, packed: bytes, row_id: int) -> RowT:
+        """Decode a row. Raises a MsgspecError."""
+        return self._made(self._one(packed), row_id)
+
+    def unpack_all(self, packed: bytes, ids: list[int]) -> Iterator[RowT]:
+        """Decode consecutive rows. Raises a MsgspecError."""
+        return map(self._made, self._many(b"\xdc" + len(ids).to_bytes(2, "big") + packed), ids)
+
+    def _made(self, values: tuple[Any, ...], row_id: int) -> RowT:
+        if self._structs:
+            fields = list(values)
+            for place, kind in self._structs:
+                fields[place] = kind(*fields[place])
+            return self._row(*fields, id=row_id)
+        return self._row(*values, id=row_id)
+
+
+class PackedKeys:
+    """Compact hash index: the ids of packed rows by the hashes of their keys, in 9 bytes per row.
+
+    An entry is a hash and an id as one integer, and the entries are sorted. The hash of a text is seeded by the process, so nobody can
+    choose keys with equal hashes. Other keys can have the same hash, so a caller must compare the key of the row.
+    """
+
+    __slots__ = ("_firsts", "_parts")
+
+    def __init__(self) -> None:
+        # Parts with up to PART_MAX entries, and for each part a lower bound of its entries.
+        self._parts, self._firsts = [array("Q")], [0]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the ids of all rows."""
+        return (entry & HASH_MASK for part in self._parts for entry in part)
+
+    def ids(self, key: Any) -> list[int]:
+        """Return the ids of the rows whose key has the same hash as `key`."""
+        begin = (hash(key) & HASH_MASK) << ID_BITS
+        place = bisect_right(self._firsts, begin) - 1
+        part = self._parts[place]
+        at = bisect_left(part, begin)
+        found, end = list[int](), begin + HASH_MASK
+        while True:
+            while at < len(part):
+                if part[at] > end:
+                    return found
+                found.append(part[at] & HASH_MASK)
+                at += 1
+            place, at = place + 1, 0
+            if place == len(self._parts):
+                return found
+            part = self._parts[place]
+
+    def add(self, key: Any, row_id: int) -> None:
+        """Add a row that isn't in the index."""
+        entry = (hash(key) & HASH_MASK) << ID_BITS | row_id
+        place = bisect_right(self._firsts, entry) - 1
+        part = self._parts[place]
+        insort(part, entry)
+        if len(part) > PART_MAX:
+            half = len(part) // 2
+            self._parts[place : place + 1] = part[:half], part[half:]
+            self._firsts.insert(place + 1, part[half])
+
+    def remove(self, key: Any, row_id: int) -> None:
+        """Remove a row that is in the index."""
+        entry = (hash(key) & HASH_MASK) << ID_BITS | row_id
+        part = self._parts[bisect_right(self._firsts, entry) - 1]
+        at = bisect_left(part, entry)
+        assert part[at] == entry, "a packed row isn't under its key"
+        del part[at]
+
+    def clear(self) -> None:
+        """Remove all rows."""
+        self._parts[:], self._firsts[:] = [array("Q")], [0]
+
+    def copy(self) -> Restore:
+        """Copy the index and return a function that restores the copy."""
+        parts, firsts = [part[:] for part in self._parts], self._firsts[:]
+
+        def put_back() -> None:
+            self._parts[:], self._firsts[:] = [part[:] for part in parts], firsts
+
+        return put_back
+
+
+class FoundRows(dict[Any, RowT]):
+    """Hot rows by id or key. `find` returns a packed row or None, so reading an item never raises KeyError."""
+
+    __slots__ = ("_find",)
+
+    def __init__(self, find: Callable[[Any], RowT | None]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, key: Any) -> RowT | None:
+        return self._find(key)
+
+
+class FoundKeys(FoundRows[RowT]):
+    """Hot rows by key. Whether a key is free also depends on the packed rows."""
+
+    __slots__ = ()
+
+    def __contains__(self, key: object) -> bool:
+        return self[key] is not None
+
+    def setdefault(self, key: Any, row: RowT) -> RowT:
+        """Return the row with this key. If there is none, add `row` and return it."""
+        found: RowT | None = self[key]
+        if found is None:
+            self[key] = found = row
+        return found
+
+
+class PackedUniqueIndex(UniqueIndex[RowT]):
+    """Unique index of a table that packs rows. `by_key` has the hot rows, and `ids` the packed ones."""
+
+    def __init__(self, fields: tuple[str, ...], packed: "PackedRows[RowT]") -> None:
+        self.ids = PackedKeys()
+        self._packed = packed
+        super().__init__(fields, FoundKeys(self._find))
+        packed.keys.append(self)
+
+    def _find(self, key: Any) -> RowT | None:
+        for row_id in self.ids.ids(key):
+            row = self._packed.peek(row_id)
+            if row is not None and self.entry(row) == key:
+                return self._packed.found(row)
+        return None
+
+
+class PackedRows(Generic[RowT]):
+    """The packed rows of a table, and the queue of rows to pack. The table updates it like an index, which contains the settled rows."""
+
+    def __init__(self, declared: Packed, row: type[RowT], special: Callable[[], dict[str, Any]], read_mode: ReadMode) -> None:
+        self.fields, self.entry = declared.fields, declared.is_settled
+        self.hot: FoundRows[RowT] = FoundRows(self._find)
+        self.keys: list[PackedUniqueIndex[RowT]] = []
+        self.count = 0
+        # By the number of the chunk. Bit n of a mask is set if row n of the chunk is packed. The bytes of a row that was unpacked remain
+        # until the chunk changes. Chunks never change, so copies of the state share them.
+        self._chunks: dict[int, bytes] = {}
+        self._masks: dict[int, int] = {}
+        # The ids of the hot rows that are settled, oldest first. An id can be outdated or twice in the queue.
+        self._queue: deque[int] = deque()
+        self._read_mode = read_mode
+        self._row, self._special = row, special
+
+    @cached_property
+    def _codec(self) -> RowCodec[RowT]:
+        return RowCodec(self._row, self._special())
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of all chunks."""
+        return sum(map(len, self._chunks.values()))
+
+    # -------------------------------------------------------------- reading
+
+    def peek(self, row_id: int) -> RowT | None:
+        """Return a new object with the values of a packed row, or None if no packed row has this id."""
+        chunk, slot = row_id >> CHUNK_BITS, row_id & SLOTS
+        if not self._masks.get(chunk, 0) >> slot & 1:
+            return None
+        data = self._chunks[chunk]
+        begin, end = SPAN.unpack_from(data, 4 * slot)
+        return self._codec.unpack(data[begin:end], row_id)
+
+    def found(self, row: RowT) -> RowT:
+        """Make an unpacked row hot, unless a query reads it. Return the row."""
+        if self._read_mode.is_incremental:
+            return row
+        row_id = row.id
+        chunk = row_id >> CHUNK_BITS
+        mask = self._masks[chunk] & ~(1 << (row_id & SLOTS))
+        if mask:
+            self._masks[chunk] = mask
+        else:
+            del self._masks[chunk], self._chunks[chunk]
+        self.count -= 1
+        for index in self.keys:
+            key = index.entry(row)
+            index.ids.remove(key, row_id)
+            index.by_key[key] = row
+        self.hot[row_id] = row
+        self._queue.append(row_id)
+        return row
+
+    def rows_between(self, begin: int, end: int) -> Iterator[RowT]:
+        """Yield all rows with ids from `begin` to below `end`, packed and hot, in ascending order. See `Table.rows_between`."""
+        hot, chunks = self.hot, self._chunks
+        first, last = begin >> CHUNK_BITS, (end + SLOTS) >> CHUNK_BITS
+        numbers: Iterable[int] = range(first, last)
+        if last - first > len(chunks) + len(hot) * SPARSE_SHARE // CHUNK:
+            numbers = sorted({*(number for number in (*chunks, *(row_id >> CHUNK_BITS for row_id in hot)) if first <= number < last)})
+        for number in numbers:
+            unpacked = {row.id: row for row in self._unpacked(number)} if number in chunks else {}
+            for row_id in range(max(begin, number << CHUNK_BITS), min(end, (number + 1) << CHUNK_BITS)):
+                row = hot.get(row_id) or unpacked.get(row_id)
+                if row is not None:
+                    yield row
+
+    def _unpacked(self, number: int) -> list[RowT]:
+        """Return new objects with the values of the packed rows of a chunk."""
+        data, mask, begin = self._chunks[number], self._masks[number], number << CHUNK_BITS
+        positions = POSITIONS.unpack_from(data)
+        ids = [begin + slot for slot in range(CHUNK) if positions[slot] < positions[slot + 1]]
+        return [row for row in self._codec.unpack_all(data[POSITIONS.size :], ids) if mask >> (row.id & SLOTS) & 1]
+
+    def _find(self, row_id: int) -> RowT | None:
+        row = self.peek(row_id)
+        return None if row is None else self.found(row)
+
+    # -------------------------------------------------------------- packing
+
+    def pack_some(self) -> None:
+        """Pack some of the oldest settled rows if more than HOT_ROWS wait. Call it at each block."""
+        excess = len(self._queue) - HOT_ROWS
+        if excess > 0:
+            self.pack(min(excess, PACKED_AT_ONCE + excess // EXCESS_SHARE))
+
+    def pack(self, count: int) -> None:
+        """Pack the oldest `count` rows that wait. Rows to which something refers wait again."""
+        hot, queue, is_settled, pack, alone = self.hot, self._queue, self.entry, self._codec.pack, ALONE + len(self.keys)
+        chunks: dict[int, list[tuple[int, bytes]]] = {}
+        for _ in range(count):
+            row_id = queue.popleft()
+            if row_id not in hot:
+                continue
+            if getrefcount(hot.get(row_id)) > alone:
+                queue.append(row_id)
+                continue
+            row = hot[row_id]
+            packed = pack(row) if is_settled(row) and row_id <= HASH_MASK else None
+            if packed is None:
+                continue
+            chunks.setdefault(row_id >> CHUNK_BITS, []).append((row_id & SLOTS, packed))
+            for index in self.keys:
+                key = index.entry(row)
+                del index.by_key[key]
+                index.ids.add(key, row_id)
+            del hot[row_id]
+            self.count += 1
+        for number, rows in chunks.items():
+            self._add_to_chunk(number, rows)
+
+    def _add_to_chunk(self, number: int, rows: list[tuple[int, bytes]]) -> None:
+        """Add packed rows, given with their places, to a chunk. Drop the bytes of the rows that were unpacked."""
+        parts, mask, data = [b""] * CHUNK, self._masks.get(number, 0), self._chunks.get(number, b"")
+        if mask and len(rows) == 1:
+            slot, packed = rows[0]
+            begin, end = SPAN.unpack_from(data, 4 * slot)
+            if end - begin == len(packed):  # as for most accounts that only got another balance
+                self._chunks[number], self._masks[number] = data[:begin] + packed + data[end:], mask | 1 << slot
+                return
+        if mask:
+            positions = POSITIONS.unpack_from(data)
+            for slot in range(CHUNK):
+                if mask >> slot & 1:
+                    parts[slot] = data[positions[slot] : positions[slot + 1]]
+        for slot, packed in rows:
+            parts[slot] = packed
+            mask |= 1 << slot
+        self._chunks[number] = POSITIONS.pack(*accumulate(map(len, parts), initial=POSITIONS.size)) + b"".join(parts)
+        self._masks[number] = mask
+
+    # -------------------------------------------------------------- as an index of the settled rows
+
+    def insert(self, row: RowT) -> None:
+        """Put a row into the queue if it's settled. Only the table calls this."""
+        if self.entry(row):
+            self._queue.append(row.id)
+
+    def remove(self, row: RowT) -> None:
+        """Do nothing: the id in the queue is outdated. Only the table calls this."""
+
+    def update(self, old: object, new: object, row: RowT) -> None:
+        """Put a row into the queue if it has become settled. Only the table calls this."""
+        if new:
+            self._queue.append(row.id)
+
+    def restore(self, rows: dict[int, RowT], ids: list[int] | None = None) -> None:
+        """Queue the settled ones of the rows that replace all others. Only the table calls this."""
+        self._queue = deque([row.id for row in rows.values() if self.entry(row)])
+
+    def clear(self) -> None:
+        """Remove all packed rows. Only the table calls this."""
+        self._chunks.clear()
+        self._masks.clear()
+        self._queue.clear()
+        self.count = 0
+        for index in self.keys:
+            index.ids.clear()
+
+    def copy(self) -> Restore:
+        """Copy the packed rows and the queue, and return a function that restores the copy. Only the table calls this."""
+        chunks, masks, queue, count = self._chunks.copy(), self._masks.copy(), self._queue.copy(), self.count
+        keys = [index.ids.copy() for index in self.keys]
+
+        def put_back() -> None:
+            self._chunks, self._masks, self._queue, self.count = chunks.copy(), masks.copy(), queue.copy(), count
+            for restore in keys:
+                restore()
+
+        return put_back
+
+    def check(self, rows: dict[int, RowT]) -> None:
+        """Verify that no row is both hot and packed, that all are settled and under their keys, and the queue; for tests."""
+        packed = {row.id: row for number in self._chunks for row in self._unpacked(number)}
+        assert self._chunks.keys() == self._masks.keys(), "a chunk without a mask"
+        assert len(packed) == self.count == sum(mask.bit_count() for mask in self._masks.values()), "the number of packed rows is wrong"
+        assert not packed.keys() & self.hot.keys(), "a row is both hot and packed"
+        assert all(map(self.entry, packed.values())), "a packed row isn't settled"
+        for index in self.keys:
+            assert sorted(index.ids) == sorted(packed), "keys of packed rows are missing or extra"
+            assert all(row_id in index.ids.ids(index.entry(row)) for row_id, row in packed.items()), "a packed row isn't under its key"

@@ -1,0 +1,370 @@
+"""Packed rows: what a table contains, refuses and returns doesn't depend on which of its rows are packed."""
+
+import types
+from functools import partial
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from state.protocol.errors import NotUnique, UnknownKey
+from state.store import Due, Grouped, Journal, Ordered, Packed, Row, Table, Unique
+from state.store import packed as store_packed
+from state.store.packed import CHUNK, PACKED_SIZE_MAX, PackedKeys
+from state.store.rows import Restore, run_steps
+
+TEXTS = st.sampled_from(["", "a", "é", "\0", "b" * 40, "\udc80"])
+NUMBERS = st.sampled_from([0, 1, -1, 2**63, -(2**63), 2**64, 127, 70_000])
+
+
+class Pair(msgspec.Struct, frozen=True):
+    first: int = 0
+    texts: tuple[tuple[str, int], ...] = ()
+
+
+class Thing(Row):
+    name: str
+    place: int = 0
+    weight: int = 0
+    note: str = ""
+    key: bytes = b""
+    pair: Pair = Pair()
+    is_open: bool = False
+    other: tuple[Any, ...] = ()
+
+
+class Things(Table[Thing]):
+    packed = Packed(where=(lambda is_open: not is_open, "is_open"))
+    by_name = Unique("name")
+    by_place = Ordered("place", "name", unique=True, lazy=True)
+    by_note = Ordered("note", "-weight", lazy=True)
+    open_by_weight = Ordered("weight", where=(bool, "is_open"))
+
+
+CHANGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "place": st.integers(0, 3),
+        "weight": NUMBERS,
+        "note": TEXTS,
+        "key": st.sampled_from([b"", b"\xff" * 33]),
+        "pair": st.builds(Pair, NUMBERS, st.sampled_from([(), (("a", 1),), (("a", 1), ("b", 2))])),
+        "is_open": st.booleans(),
+        "other": st.sampled_from([(), (1,)]),
+    },
+)
+Model = dict[int, dict[str, Any]]
+
+
+def values(row: Thing) -> dict[str, Any]:
+    return {field: getattr(row, field) for field in row.__struct_fields__}
+
+
+def pack_all(table: Table[Any]) -> None:
+    """Pack all rows that can be packed now."""
+    packed = table._packed
+    assert packed is not None
+    packed.pack(len(packed._queue))
+
+
+class PackedMachine(RuleBasedStateMachine):
+    """Applies the same writes to a table and to a model, and packs rows at any time. `held` has the rows that somebody holds."""
+
+    @initialize(count=st.integers(0, 2 * CHUNK + 2))
+    def start(self, count: int) -> None:
+        self.journal = Journal()
+        self.things = Things(self.journal)
+        self.model: Model = {}
+        self.held: dict[int, Thing] = {}
+        self.positions: list[tuple[int, Model, int]] = []
+        self.copies: list[tuple[Restore, Restore, Model, int]] = []
+        for number in range(count):
+            self.things.insert(Thing(f"row {number}", number))
+            self.model[number] = values(self.things.find(number))
+        self.journal.commit(self.journal.position())
+        self.pack()
+
+    def plain(self) -> Model:
+        return {row_id: dict(row) for row_id, row in self.model.items()}
+
+    @rule(count=st.sampled_from([1, 10, 1000]))
+    def pack(self, count: int = 1000) -> None:
+        packed = self.things._packed
+        assert packed is not None
+        packed.pack(min(count, len(packed._queue)))
+
+    @rule(name=st.integers(0, 6), changes=CHANGES, skipped=st.sampled_from([0, 0, 1, CHUNK, 10**6]), holds=st.booleans())
+    def insert(self, name: int, changes: dict[str, Any], skipped: int, holds: bool) -> None:
+        row, row_id = Thing(f"row {name}", **changes), self.things.next_id + skipped
+        is_clash = any(each["name"] == row.name or (each["place"], each["name"]) == (row.place, row.name) for each in self.model.values())
+        try:
+            self.things.insert_at(row_id, row)
+        except NotUnique:
+            assert is_clash
+            return
+        assert not is_clash
+        self.model[row_id] = values(row)
+        if holds:
+            self.held[row_id] = row
+
+    @precondition(lambda self: self.model)
+    @rule(choice=st.integers(0, 999), changes=CHANGES)
+    def modify(self, choice: int, changes: dict[str, Any]) -> None:
+        row = self.things.find(sorted(self.model)[choice % len(self.model)])
+        self.things.modify(row, **changes)
+        self.model[row.id].update(changes)
+
+    @precondition(lambda self: self.model)
+    @rule(choice=st.integers(0, 999), other=st.integers(0, 999))
+    def rename(self, choice: int, other: int) -> None:
+        row, name = self.things.find(sorted(self.model)[choice % len(self.model)]), f"row {other % 8}"
+        is_clash = any(each["name"] == name and each["id"] != row.id for each in self.model.values())
+        try:
+            self.things.modify(row, name=name)
+        except NotUnique:
+            assert is_clash
+            return
+        assert not is_clash
+        self.model[row.id]["name"] = name
+
+    @precondition(lambda self: self.model)
+    @rule(choice=st.integers(0, 999))
+    def remove(self, choice: int) -> None:
+        row = self.things.find(sorted(self.model)[choice % len(self.model)])
+        self.things.remove(row)
+        del self.model[row.id]
+        self.held.pop(row.id, None)
+
+    @precondition(lambda self: self.model)
+    @rule(choice=st.integers(0, 999))
+    def hold(self, choice: int) -> None:
+        row = self.things.find(sorted(self.model)[choice % len(self.model)])
+        self.held[row.id] = row
+
+    @rule()
+    def let_go(self) -> None:
+        self.held.clear()
+
+    @rule()
+    def mark(self) -> None:
+        self.positions.append((self.journal.position(), self.plain(), self.things.next_id))
+
+    @precondition(lambda self: self.positions)
+    @rule(choice=st.integers(0, 99))
+    def undo(self, choice: int) -> None:
+        choice %= len(self.positions)
+        position, self.model, _ = self.positions[choice]
+        self.journal.undo(position)
+        self.held = {row_id: row for row_id, row in self.held.items() if row_id in self.model and row.id == row_id}
+        del self.positions[choice:]
+
+    @rule()
+    def commit(self) -> None:
+        self.journal.commit(self.journal.position())
+        self.positions.clear()
+
+    @rule()
+    def copy(self) -> None:
+        self.commit()
+        self.copies.append((run_steps(self.things.copying()), self.journal.copy(), self.plain(), self.things.next_id))
+
+    @precondition(lambda self: self.copies)
+    @rule(choice=st.integers(0, 99))
+    def restore(self, choice: int) -> None:
+        table, journal, model, _ = self.copies[choice % len(self.copies)]
+        table()
+        journal()
+        self.model = {row_id: dict(row) for row_id, row in model.items()}
+        self.held.clear()
+        self.positions.clear()
+
+    @rule()
+    def drop_copies(self) -> None:
+        self.copies.clear()
+
+    @rule(is_query=st.booleans(), index=st.sampled_from(["by_place", "by_note", "open_by_weight"]))
+    def read(self, is_query: bool, index: str) -> None:
+        keys: dict[str, Any] = {
+            "by_place": lambda row: (row["place"], row["name"], row["id"]),
+            "by_note": lambda row: (row["note"], -row["weight"], row["id"]),
+            "open_by_weight": lambda row: (row["weight"], row["id"]),
+        }
+        expected = sorted((row for row in self.model.values() if index != "open_by_weight" or row["is_open"]), key=keys[index])
+
+        def read() -> list[dict[str, Any]]:
+            return [values(row) for row in getattr(self.things, index)]
+
+        hot = len(self.things._rows)
+        assert (self.journal.read_mode.try_read(read) if is_query else read()) == expected
+        assert not is_query or len(self.things._rows) == hot
+
+    @rule(begin=st.integers(0, 2 * CHUNK), size=st.integers(0, CHUNK + 2))
+    def read_range(self, begin: int, size: int) -> None:
+        found = [values(row) for row in self.things.rows_between(begin, begin + size)]
+        assert found == [self.model[row_id] for row_id in sorted(self.model) if begin <= row_id < begin + size]
+
+    @rule()
+    def walk(self) -> None:
+        rows = list(self.things)
+        assert [row.id for row in rows] == sorted(self.model)
+        assert all(self.things.get(row.id) is row for row in rows)
+
+    @invariant()
+    def same_as_the_model(self) -> None:
+        self.things.check()
+        hot = len(self.things._rows)
+        assert len(self.things) == len(self.model)
+        assert {row.id: values(row) for row in self.things.scan()} == self.model
+        assert all(self.things.get(row_id) is row for row_id, row in self.held.items())
+        for row_id, plain in self.model.items():
+            by_name = self.journal.read_mode.try_read(self.things.by_name.find, plain["name"])
+            by_place = self.journal.read_mode.try_read(self.things.by_place.find, plain["place"], plain["name"])
+            assert values(by_name) == values(by_place) == plain
+            row = self.things.peek(row_id)
+            assert row is not None
+            assert values(row) == plain
+        assert self.things.get(self.things.next_id) is self.things.peek(-1) is self.things.by_name.get("none") is None
+        assert len(self.things._rows) == hot
+
+
+TestPacked = PackedMachine.TestCase
+TestPacked.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+def table_of(count: int, **values: Any) -> Things:
+    things = Things(Journal())
+    for number in range(count):
+        things.insert(Thing(f"row {number}", number, **values))
+    things.journal.commit(things.journal.position())
+    return things
+
+
+def packed_count(table: Table[Any]) -> int:
+    return len(table) - len(table._rows)
+
+
+def test_only_rows_to_which_nothing_refers_are_packed() -> None:
+    things = table_of(10)
+    held, opened, written = things.find(3), things.find(4), things.find(5)
+    things.modify(opened, is_open=True)
+    things.journal.commit(things.journal.position())
+    things.modify(written, weight=5)
+    del opened, written
+    pack_all(things)
+    assert sorted(things._rows) == [3, 4, 5]
+    assert things.find(3) is held
+    del held
+    things.journal.commit(things.journal.position())
+    pack_all(things)
+    assert sorted(things._rows) == [4]
+    things.modify(things.find(4), is_open=False)
+    things.journal.commit(things.journal.position())
+    pack_all(things)
+    assert not things._rows
+    things.check()
+
+
+def test_a_row_that_was_read_by_a_rule_stays_the_same_object() -> None:
+    things = table_of(10)
+    pack_all(things)
+    row = things.find(3)
+    assert things.by_name.get("row 3") is things.by_place.find(3, "row 3") is things.get(3) is row
+    things.modify(row, weight=7)
+    assert things.by_name.find("row 3").weight == 7
+
+
+def test_a_query_leaves_rows_packed() -> None:
+    things = table_of(10)
+    pack_all(things)
+    read = things.journal.read_mode.try_read
+    assert values(read(things.find, 3)) == values(read(things.by_name.find, "row 3"))
+    assert [row.id for row in read(lambda: list(things))] == list(range(10))
+    assert read(lambda: things.by_note.first()) is not None
+    assert packed_count(things) == 10
+
+
+def test_unknown_rows_and_keys() -> None:
+    things = table_of(3)
+    pack_all(things)
+    assert things.get(3) is things.by_name.get("row 3") is things.by_place.get(1, "row 2") is None
+    with pytest.raises(UnknownKey):
+        things.find(3)
+    with pytest.raises(UnknownKey):
+        things.by_name.find("row 3")
+    with pytest.raises(UnknownKey):
+        things.by_place.find(1, "row 2")
+
+
+def test_a_new_row_clashes_with_a_packed_one() -> None:
+    things = table_of(3)
+    pack_all(things)
+    with pytest.raises(NotUnique):
+        things.insert(Thing("row 1", 9))
+    with pytest.raises(NotUnique):
+        things.modify(things.find(0), name="row 2")
+    assert things.find(0).name == "row 0"
+    things.check()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"weight": 2**64}, {"note": "\udc80"}, {"note": "a" * PACKED_SIZE_MAX}, {"other": (1,)}, {"pair": Pair(2**70)}],
+)
+def test_rows_that_are_not_encoded_simply_stay_objects(changes: dict[str, Any]) -> None:
+    things = table_of(3)
+    row = things.find(1)
+    things.modify(row, **changes)
+    things.journal.commit(things.journal.position())
+    del row
+    pack_all(things)
+    assert sorted(things._rows) == [1]
+    assert all(getattr(things.find(1), field) == value for field, value in changes.items())
+
+
+def test_some_rows_are_packed_per_call_the_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_packed, "HOT_ROWS", 50)
+    monkeypatch.setattr(store_packed, "PACKED_AT_ONCE", 20)
+    things = table_of(100)
+    things.journal.pack_rows()
+    assert sorted(things._rows) == list(range(20, 100))
+    for _ in range(5):
+        things.journal.pack_rows()
+    assert sorted(things._rows) == list(range(50, 100))
+    things.find(7)
+    things.journal.pack_rows()
+    assert 7 in things._rows
+    assert 50 not in things._rows
+
+
+def test_tables_whose_indices_would_hold_packed_rows_are_refused() -> None:
+    for index in (Due("weight"), Grouped("note"), Ordered("weight")):
+        with pytest.raises(TypeError, match=r"Wrong\.index would hold packed rows"):
+            types.new_class("Wrong", (Things,), exec_body=partial(dict.update, index=index))
+
+
+def test_keys_with_the_same_hash() -> None:
+    """-1 and -2 have the same hash, as other keys can have."""
+    keys = PackedKeys()
+    for row_id, key in enumerate((-1, -2, 5)):
+        keys.add(key, row_id)
+    assert keys.ids(-1) == keys.ids(-2) == [0, 1]
+    keys.remove(-2, 1)
+    assert keys.ids(-2) == [0]
+
+
+def test_many_keys() -> None:
+    keys, numbers = PackedKeys(), range(20_000)
+    for number in numbers:
+        keys.add(str(number), number)
+    assert sorted(keys) == list(numbers)
+    assert all(number in keys.ids(str(number)) for number in numbers)
+    assert sum(len(keys.ids(str(number))) for number in numbers) < len(numbers) * 1.01
+    restore = keys.copy()
+    for number in numbers[::2]:
+        keys.remove(str(number), number)
+    assert len(keys) == len(numbers) // 2
+    restore()
+    assert sorted(keys) == list(numbers)
