@@ -60,9 +60,8 @@ class Table(BackgroundLoadable, Generic[RowT]):
         cls._setters = list(_declarations(cls, Setter))
         packs = any(isinstance(declared, Packed) for _, declared in cls._declared)
         for name, declared in (*cls._declared, *cls._setters):
-            if packs and not (
-                isinstance(declared, Packed | Unique | Setter) or (isinstance(declared, Ordered) and (declared.lazy or declared.where))
-            ):
+            holds_all = isinstance(declared, Due | Grouped) or (isinstance(declared, Ordered) and not (declared.lazy or declared.where))
+            if packs and holds_all:
                 raise TypeError(f"{cls.__name__}.{name} would hold packed rows")
             unknown = set(declared.fields) - set(cls.ROW.__struct_fields__)
             if unknown:
@@ -76,12 +75,14 @@ class Table(BackgroundLoadable, Generic[RowT]):
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.next_id = 0
-        self._packed = packed = self._new_packed_rows()
+        row: Any = self.ROW
+        packing = [declared for _, declared in self._declared if isinstance(declared, Packed)]
+        packed = PackedRows[RowT](packing[0], row, lambda: self.SPECIAL, journal.read_mode) if packing else None
+        self._packed = packed
         self._rows: dict[int, RowT] = {} if packed is None else packed.hot
         self._in_order = True
         self._version = 0
         self._keys: list[UniqueIndex[RowT]] = []
-        # With the packed rows, which queue the rows that settle.
         self._orders: list[OrderedIndex[RowT] | Loose[RowT]] = []
         self._lazy: list[LazyIndex[RowT]] = []
         self._readers: dict[str, Readers] = {"id": NO_READERS}
@@ -353,12 +354,6 @@ class Table(BackgroundLoadable, Generic[RowT]):
         assert all(order.entry(row) is None for order in self._orders if order is not self._packed for row in packed), (
             "a packed row is in an index"
         )
-
-    def _new_packed_rows(self) -> PackedRows[RowT] | None:
-        """Create the packed rows of a table that declares them."""
-        row: Any = self.ROW
-        found = [declared for _, declared in self._declared if isinstance(declared, Packed)]
-        return PackedRows(found[0], row, lambda: self.SPECIAL, self.journal.read_mode) if found else None
 
     def _unique(self, fields: tuple[str, ...]) -> UniqueIndex[RowT]:
         """Create the index of unique keys."""
