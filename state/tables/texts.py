@@ -143,6 +143,8 @@ class CommentContents(Table[CommentContent]):
         """Yield all rows, ordered by id. Rows can leave memory during the iteration."""
         return self.rows_between(0, self.next_id)
 
+    scan = __iter__
+
     def _get(self, row_id: int) -> CommentContent | None:
         """Return the row with an id, or None."""
         return self._objects(row_id) or (self._recent_or_read(row_id) if self.has_record(row_id) else None)

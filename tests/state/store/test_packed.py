@@ -65,7 +65,7 @@ def values(row: Thing) -> dict[str, Any]:
 
 def pack_all(table: Table[Any]) -> None:
     """Pack all rows that can be packed now."""
-    packed = table._packed
+    packed = table._packing
     assert packed is not None
     packed.pack(len(packed._queue))
 
@@ -92,7 +92,7 @@ class PackedMachine(RuleBasedStateMachine):
 
     @rule(count=st.sampled_from([1, 10, 1000]))
     def pack(self, count: int = 1000) -> None:
-        packed = self.things._packed
+        packed = self.things._packing
         assert packed is not None
         packed.pack(min(count, len(packed._queue)))
 
