@@ -183,7 +183,8 @@ class Processor:
             try:
                 # Until the first schedule the rules allow blocks of 393 MB, and transactions nearly as large. Checking such a transaction
                 # would take very long.
-                require(trx.size <= TRANSACTION_SIZE_MAX, condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
+                if trx.size > TRANSACTION_SIZE_MAX:
+                    raise Refused(condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
                 for check in self.before_accepting:
                     check(trx)
                 self._key_prefetcher.push(trx, units_max)
@@ -554,7 +555,8 @@ class Processor:
                 waiter.done.set()
 
     def _require_log(self) -> None:
-        require(not self.failure, "${why}", condition="log.is_written()", why=self.failure)
+        if self.failure:
+            raise Refused("${why}", condition="log.is_written()", why=self.failure)
 
 
 def encoded_result(work: Callable[[], object]) -> bytes:

@@ -7,7 +7,7 @@ from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.jsonrpc.dispatch import Service
 from rpc.processor import Processor
 from rpc.records.blocks import InclusionRecord
-from state.protocol.errors import require
+from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.tables import State
 
@@ -35,7 +35,8 @@ async def broadcast_young_transaction(
 ) -> Json:
     """Push a transaction, unless the head block is older than `max_block_age` seconds (negative: no limit)."""
     require_young_head(service, state, max_block_age)
-    return await broadcast_transaction(processor, caller, trx)
+    await processor.push_transaction(trx, caller)
+    return {}
 
 
 @method("condenser_api.broadcast_transaction_synchronous", record=InclusionRecord)
@@ -62,5 +63,5 @@ async def broadcast_young_and_wait(
 
 def require_young_head(service: Service, state: State, age_max: int) -> None:
     """Refuse if the head block is older than `age_max` seconds (negative: no limit)."""
-    old = age_max >= 0 and state.head_time < int(service.clock()) - age_max
-    require(not old, condition="!check_max_block_age( args.max_block_age )")
+    if age_max >= 0 and state.head_time < int(service.clock()) - age_max:
+        raise Refused(condition="!check_max_block_age( args.max_block_age )")

@@ -355,14 +355,15 @@ class Service:
                 not_here = another
         return self._errors.failed(request_id, NotFetched(ALL_ROUNDS, condition="fetches < max", n=FETCHED_AGAIN_MAX), request)
 
-    async def _result_of(self, bound: BoundMethod, given: tuple[Any, Caller]) -> Any:
-        """Return the result of an async method, once everything that the call needs from the source is here."""
+    async def _fetch_and_start(self, not_here: NotHere, bound: BoundMethod, given: tuple[Any, Caller]) -> Any:
+        """Fetch what the call of an async method needs from the source, and return its result."""
         for _ in range(FETCHED_AGAIN_MAX):
+            await not_here.fetch(given[1])
+            await self.gate.wait_open()
             try:
                 running = bound.call(*given)
-            except NotHere as not_here:
-                await not_here.fetch(given[1])
-                await self.gate.wait_open()
+            except NotHere as another:
+                not_here = another
             else:
                 return await running
         raise NotFetched(ALL_ROUNDS, condition="fetches < max", n=FETCHED_AGAIN_MAX)
@@ -370,13 +371,18 @@ class Service:
     async def _wait(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any) -> bytes:
         """Call an async method, and return its reply."""
         caller = given[1]
-        await self.gate.wait_open()
+        if self.gate.is_closed:
+            await self.gate.wait_open()
         start = self._stopwatch()
         try:
             if bound.needs_caller:
                 # This refuses the call before its arguments are converted.
                 self._allowances.units_max(caller)
-            reply = _result(request_id, await self._result_of(bound, given))
+            try:
+                running = bound.call(*given)
+            except NotHere as not_here:
+                running = self._fetch_and_start(not_here, bound, given)
+            reply = _result(request_id, await running)
         except Exception as error:
             await self.gate.wait_open()
             if bound.needs_caller and not isinstance(error, (PushFailed, UpstreamError, RefusedTooOften, NotFetched)):
