@@ -76,6 +76,8 @@ class BenchChain(Chain):
             self.apply(Comment("", f"topic-{i % 50}", user(i), "post", "A title", "A body", METADATA))
             sell, receive = Asset(1000, COIN), Asset(10_000_000 + i % 1000, SBD)
             self.apply(LimitOrderCreate(user(i), i, sell, receive, False, self.state.head_time + 86_400))
+            if not i % 1000:
+                self.state.journal.commit(self.state.journal.position())
 
     def give_key(self, name: str) -> None:
         """Replace an account's active key with the witness's key, so that `secret` can sign for the account."""
