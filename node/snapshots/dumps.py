@@ -23,6 +23,7 @@ from state.store.columns import CorruptData, schema
 REST, EXTRA = "dump/rest", "dump/extra"
 REST_SCHEMA, EXTRA_SCHEMA = f"rest: {schema(ChainTail)}", "bytes of the node"
 EXTRA_SIZE_MAX = 1 << 20
+BYTES_PER_UNIT = 100  # of a dump that are loaded in a unit of work
 
 Extra = TypeVar("Extra")
 
@@ -84,6 +85,7 @@ def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Ext
             extra = read_extra(given)
         except ValueError as error:
             raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
+        chain.state.work.announce(dumped.size // BYTES_PER_UNIT)
         with collector_off():
             restore_all(chain, dumped.head, dumped.chunks, blocks_of(dumped, chain.state.wire), rest)
     except CorruptData as error:
