@@ -93,6 +93,8 @@ class BlockTexts:
     def _operation(self, number: int, left: int, index: int, check: int, part: FindPart) -> Comment:
         """Return the operation at a position. Raises Refused if it isn't there."""
         unpack = self._state.wire.unpack_operations
+        if number > len(self._blocks):
+            raise missing(number)
         for size in (PART_BYTES, left):
             data = part(number, left, size)
             if data is None:
@@ -101,10 +103,8 @@ class BlockTexts:
                 trx_id, operations = unpack(data)
             except ChainError:
                 continue
-            if int.from_bytes(trx_id[:ID_BYTES], "little") == check:
-                operation = operations[index]
-                if type(operation) is Comment:
-                    return operation
+            if check_of(trx_id) == check and index < len(operations) and type(operation := operations[index]) is Comment:
+                return operation
         return self._found(number, index, check)
 
     def _found(self, number: int, index: int, check: int) -> Comment:

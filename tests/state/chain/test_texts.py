@@ -19,7 +19,9 @@ from state.chain.savepoints import Savepoint
 from state.operations.content import Comment, DeleteComment
 from state.protocol.errors import ChainError, Refused
 from state.protocol.keys.keys import derive_secret
-from state.tables.texts import CommentContents, UnreadableText
+from state.snapshot.texts import TextsPart
+from state.store.columns import CorruptData
+from state.tables.texts import KIND, KIND_AT, RECORD_BYTES, CommentContents, UnreadableText
 from tests.conformance.play import Player
 from tests.conftest import CASES
 from tests.helpers.nodes import DEV, block_at, dev_chain, make_block, signed_transaction
@@ -210,6 +212,44 @@ def test_snapshots_have_positions_if_there_is_a_log_and_texts_otherwise(tmp_path
     load(chain, with_positions, SystemDisk()).finish()
     with pytest.raises(UnreadableText, match="the operation is not in block 2"):
         texts_of(chain)
+    story.log.close()
+
+
+def test_damaged_records_are_refused_or_lead_to_texts_that_cant_be_read(tmp_path: Path) -> None:
+    story = Story(tmp_path, 1)
+    for _ in range(150):
+        story.step()
+    story.make(2 * REVERSIBLE)
+    story.chain.clear_pending()
+    contents, draw = story.chain.state.comment_contents, Random(1)
+    part = TextsPart(contents, has_positions=True)
+    whole, known = list(part.dump()), {row.id: (row.title, row.body, row.json_metadata) for row in contents}
+    refused = 0
+    for _ in range(1500):
+        chunks = [bytearray(chunk) for chunk in whole]
+        chunk = draw.choice(chunks)
+        for _ in range(draw.choice((1, 1, 3))):
+            chunk[draw.randrange(len(chunk))] = draw.randrange(256)
+        if not draw.randrange(10):
+            del chunk[draw.randrange(len(chunk)) :]
+        try:
+            install = part.read(iter(map(bytes, chunks)))
+        except CorruptData:
+            refused += 1
+            continue
+        install()
+        for row_id, texts in known.items():
+            try:
+                row = contents.get(row_id)
+            except (CorruptData, UnreadableText):
+                continue
+            # The id of the transaction protects a text that stands in a block.
+            kind = KIND.unpack_from(contents.records().data, row_id * RECORD_BYTES + KIND_AT)[0]
+            if row is not None and kind == 0:
+                assert (row.title, row.body, row.json_metadata) == texts
+    assert refused > 100
+    part.read(iter(whole))()
+    contents.check()
     story.log.close()
 
 
