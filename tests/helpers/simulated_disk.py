@@ -11,6 +11,7 @@ import errno
 import os
 import random
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 SECTOR_SIZE = 512
@@ -243,6 +244,15 @@ class SimulatedDisk:
         self._stops_at = self.operations + operations
 
     # -------------------------------------------------------------- used by files
+
+    @contextmanager
+    def powered(self) -> Iterator[None]:
+        """Make the disk readable again within the `with` block, to look at what a node that has ended reads from it."""
+        was_on, self._is_on = self._is_on, True
+        try:
+            yield
+        finally:
+            self._is_on = was_on
 
     def require_power(self) -> None:
         """Raise OSError if `crash` or `kill` has ended this disk."""

@@ -392,9 +392,10 @@ class World:
             last = self.spec.base.number + common
             if common != after.loaded or chain.irreversible >= last:
                 return
-            while props.head_block_number > last:
-                chain.pop_block()
-            before.look()
+            with before.disk.powered():  # the texts of posts are in the block log
+                while props.head_block_number > last:
+                    chain.pop_block()
+                before.look()
         demand(before.digest == state_digest(after.state), f"the state after the restart at block {common} is another")
         self.figures.restarts_compared += 1
 
