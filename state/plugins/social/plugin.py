@@ -29,9 +29,9 @@ from state.protocol.virtual import CommentPayoutUpdate, Hardfork
 from state.store.serializers import tables
 from state.tables import State
 
-# The view takes some 800 bytes per post. On startup, posts are ranked only if there are at most this number of them.
-AHEAD_POSTS_MAX = 200_000
-AHEAD_SORTS = ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted")
+# The view takes some 600 bytes per unpaid post, and up to 30 per paid one. On startup, lists are read only up to these numbers of posts.
+AHEAD_UNPAID_MAX, AHEAD_POSTS_MAX = 200_000, 2_000_000
+AHEAD_SORTS = ("trending", "hot", "promoted", "payout", "payout_comments", "muted")
 
 Creation = AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount
 
@@ -91,10 +91,11 @@ def restored(kept: Social) -> None:
 
 def warm_up_reads(state: State, kept: Social) -> Sequence[Callable[[], object]]:
     """Return the reads that rank all posts and sort the most used lists, or no reads if they would take too much memory."""
-    if len(kept.posts) > AHEAD_POSTS_MAX:
+    if len(state.comments.by_due_payout) > AHEAD_UNPAID_MAX:
         return ()
     scope = Scope((EVERYTHING,), of_communities=False)
-    pages = [partial(ranked_posts, state, kept, scope, sort, 1, None) for sort in AHEAD_SORTS]
+    sorts = (*AHEAD_SORTS, "created") if len(kept.posts) <= AHEAD_POSTS_MAX else AHEAD_SORTS
+    pages = [partial(ranked_posts, state, kept, scope, sort, 1, None) for sort in sorts]
     # A count of the payout totals isn't worthwhile here, since each block changes them.
     return *pages, lambda: None if kept.counted is not None else figures(state, kept)
 
