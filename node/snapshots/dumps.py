@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from node.runtime.errors import NodeError
-from node.runtime.memory import collector_off
 from node.snapshots.file import MAGIC, CorruptSnapshot, IncompatibleSnapshot, Snapshot, SnapshotError, SnapshotWriter, Unwritable
 from node.snapshots.folder import require_fit, write_sections
 from node.snapshots.install import blocks_of
@@ -86,8 +85,7 @@ def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Ext
         except ValueError as error:
             raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
         chain.state.work.announce(dumped.size // BYTES_PER_UNIT)
-        with collector_off():
-            restore_all(chain, dumped.head, dumped.chunks, blocks_of(dumped, chain.state.wire), rest)
+        restore_all(chain, dumped.head, dumped.chunks, blocks_of(dumped, chain.state.wire), rest)
     except CorruptData as error:
         raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
     except OSError as error:
