@@ -15,15 +15,17 @@ from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
 from struct import Struct as Layout
 from sys import getrefcount
 from types import GenericAlias
 from typing import Any, Generic, TypeVar, get_type_hints
 
-from msgspec import Struct, msgpack
+from msgspec import MsgspecError, Struct, msgpack
 from msgspec.structs import astuple
 
+from state.protocol.errors import NotUnique
+from state.store.columns import CorruptData
 from state.store.keys import Where, test_function
 from state.store.lazy.incremental import ReadMode
 from state.store.rows import SPARSE_SHARE, Restore, Row
@@ -43,10 +45,15 @@ SLOTS = CHUNK - 1
 POSITIONS, SPAN = Layout(f"<{CHUNK + 1}I"), Layout("<2I")
 HASH_MASK, ID_BITS = 0xFFFF_FFFF, 32
 PART_MAX = 1024  # entries
+CHUNKS_PER_MESSAGE = 64  # of a dump, so that loading a message takes some 10 ms
+CLASH = "two rows have the same key"
 
 
 _SAMPLE = {0: Row()}
 ALONE = getrefcount(_SAMPLE.get(0))  # the reference count of a row that is only in a dict
+
+
+_MESSAGE = msgpack.Decoder(list[tuple[int, int, bytes]])
 
 
 class Packed:
@@ -219,12 +226,20 @@ class PackedUniqueIndex(UniqueIndex[RowT]):
         super().__init__(fields, FoundKeys(self._find))
         packed.keys.append(self)
 
-    def _find(self, key: Any) -> RowT | None:
+    def has(self, key: Any) -> bool:
+        """Whether there is a hot or packed row with this key. No row becomes hot."""
+        return self.by_key.get(key) is not None or self._peek(key) is not None
+
+    def _peek(self, key: Any) -> RowT | None:
         for row_id in self.ids.ids(key):
             row = self._packed.peek(row_id)
             if row is not None and self.entry(row) == key:
-                return self._packed.found(row)
+                return row
         return None
+
+    def _find(self, key: Any) -> RowT | None:
+        row = self._peek(key)
+        return None if row is None else self._packed.found(row)
 
 
 class PackedRows(Generic[RowT]):
@@ -361,6 +376,58 @@ class PackedRows(Generic[RowT]):
             mask |= 1 << slot
         self._chunks[number] = POSITIONS.pack(*accumulate(map(len, parts), initial=POSITIONS.size)) + b"".join(parts)
         self._masks[number] = mask
+
+    # -------------------------------------------------------------- snapshots
+
+    def dump(self) -> Iterator[bytes]:
+        """Yield the chunks, some per message."""
+        chunks = iter(sorted(self._chunks.items()))
+        while some := list(islice(chunks, CHUNKS_PER_MESSAGE)):
+            yield msgpack.encode([(number, self._masks[number], data) for number, data in some])
+
+    def loading(self, messages: Iterator[bytes], count: int, next_id: int, indices: Iterable[Any]) -> Iterator[None]:
+        """Add the dumped chunks of `count` rows, after the hot rows were restored, by one message per step. The eager `indices` of the
+        table must exclude the rows. Raises CorruptData or NotUnique.
+        """
+        others = [index for index in indices if index is not self]
+        for message in messages:
+            try:
+                for number, mask, data in _MESSAGE.decode(message):
+                    self._load(number, mask, data, next_id, others)
+            except (MsgspecError, UnicodeDecodeError) as error:
+                raise CorruptData(str(error)) from None
+            yield
+        if self.count != count:
+            raise CorruptData(f"{self.count} packed rows instead of {count}")
+
+    def _load(self, number: int, mask: int, data: bytes, next_id: int, others: list[Any]) -> None:
+        begin, end, rows = number << CHUNK_BITS, len(data), list[RowT]()
+        positions = POSITIONS.unpack_from(data) if end >= POSITIONS.size else ()
+        if not positions or (positions[0], positions[-1]) != (POSITIONS.size, end) or list(positions) != sorted(positions):
+            raise CorruptData(f"chunk {number} of rows is damaged")
+        if number < 0 or number in self._chunks or not 0 < mask < 1 << CHUNK:
+            raise CorruptData(f"chunk {number} of rows is there twice, empty, or too large")
+        for slot in range(CHUNK):
+            packed, is_live = data[positions[slot] : positions[slot + 1]], mask >> slot & 1
+            if packed:  # Also decode the rows that were unpacked since: all rows of a chunk are decoded together.
+                row = self._codec.unpack(packed, begin + slot)
+                if is_live:
+                    rows.append(row)
+            elif is_live:
+                raise CorruptData(f"row {begin + slot} is missing")
+        for row in rows:
+            if row.id >= min(next_id, HASH_MASK) or row.id in self.hot or not self.entry(row):
+                raise CorruptData(f"row {row.id} can't be packed")
+            if any(index.entry(row) is not None for index in others):
+                raise CorruptData(f"row {row.id} is in an index that excludes packed rows")
+        self._chunks[number], self._masks[number] = data, mask
+        for row in rows:
+            for index in self.keys:
+                key = index.entry(row)
+                if index.has(key):
+                    raise NotUnique(CLASH)
+                index.ids.add(key, row.id)
+        self.count += len(rows)
 
     # -------------------------------------------------------------- as an index of the settled rows
 

@@ -71,11 +71,14 @@ class TablePart:
 
     def dump(self) -> Iterator[bytes]:
         """Implement `SnapshotPart.dump`."""
-        table = self._table
-        rows = list(table)
-        yield msgpack.encode((table.next_id, len(rows)))
+        table, packing = self._table, self._table.packing
+        rows = list(table.scan()) if packing is None else sorted(packing.hot.values(), key=attrgetter("id"))
+        packed = packing.count if packing is not None else 0
+        yield msgpack.encode((table.next_id, len(rows), *([packed] if packed else ())))
         yield msgpack.encode(table.orders())
         yield from self.dump_rows(rows)
+        if packing is not None:
+            yield from packing.dump()
 
     def dump_rows(self, rows: Iterable[Any]) -> Iterator[bytes]:
         """Yield the encoded rows in chunks."""
@@ -85,25 +88,42 @@ class TablePart:
 
     def read(self, chunks: Iterator[bytes]) -> Install:
         """Implement `SnapshotPart.read`. A table that loads in the background decodes its rows after the installation."""
-        next_id, count = decoded(tuple[int, int], next(chunks, b""))
+        head: list[int] = decoded(_HEAD, next(chunks, b""))
+        next_id, count, packed_count = head[0], head[1], head[2] if len(head) > 2 else 0
         orders = decoded(_ORDERS, next(chunks, b""))
-        if self._is_loaded_later and count > ROWS_PER_CHUNK:
-            return lambda: BackgroundLoad(
-                (self._table,), self._table.restoring(self._rows(chunks, next_id, count), next_id, orders), self._table.journal.read_mode
-            )
-        rows = list(self._rows(chunks, next_id, count))
+        table = self._table
+        if packed_count and table.raw_attributes()["packing"] is None:
+            raise CorruptData("packed rows of a table that has none")
+        rows: Iterable[tuple[list[Any], list[int]]] = self._rows(chunks, next_id, count, is_followed=bool(packed_count))
+        if self._is_loaded_later and count + packed_count > ROWS_PER_CHUNK:
+            return lambda: BackgroundLoad((table,), self._restoring(rows, next_id, orders, chunks, packed_count), table.journal.read_mode)
+        rows, packed = list(rows), iter(list(chunks))
 
         def install() -> None:
-            self._table.restore_attributes()
-            for _ in self._table.restoring(rows, next_id, orders):
-                self._table.journal.on_undone()
+            table.restore_attributes()
+            for _ in self._restoring(rows, next_id, orders, packed, packed_count):
+                table.journal.on_undone()
 
         return install
 
-    def _rows(self, chunks: Iterator[bytes], next_id: int, count: int) -> Iterator[tuple[list[Any], list[int]]]:
-        """Yield the rows and ids of each chunk. Raises CorruptData."""
+    def _restoring(
+        self, rows: Iterable[Any], next_id: int, orders: list[list[int]], packed: Iterator[bytes], packed_count: int
+    ) -> Iterator[None]:
+        """Restore the hot rows, then the packed ones, which are not decoded before."""
+        yield from self._table.restoring(rows, next_id, orders)
+        own = self._table.raw_attributes()
+        if packed_count:
+            yield from own["packing"].loading(packed, packed_count, next_id, own["_orders"])
+
+    def _rows(
+        self, chunks: Iterator[bytes], next_id: int, count: int, *, is_followed: bool = False
+    ) -> Iterator[tuple[list[Any], list[int]]]:
+        """Yield the rows and ids of each chunk, of all chunks unless they are followed by others. Raises CorruptData."""
         total, last = 0, -1
-        for chunk in chunks:
+        while total < count or not is_followed:
+            chunk = next(chunks, None)
+            if chunk is None:
+                break
             packed_ids, size, packed = decoded(tuple[bytes, int, bytes], chunk)
             if size > min(ROWS_PER_CHUNK_MAX, len(packed_ids)):  # Ids are distinct, so each takes at least a byte.
                 raise CorruptData(f"{size} rows in one chunk")
@@ -265,6 +285,7 @@ def read_lists(
 # ------------------------------------------------------------------ decoding
 
 _IDS = Column(int)
+_HEAD = Annotated[list[int], Meta(min_length=2, max_length=3)]
 _ORDERS = Annotated[list[list[int]], Meta(max_length=ORDERS_MAX)]
 
 

@@ -78,7 +78,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         row: Any = self.ROW
         packing = [declared for _, declared in self._declared if isinstance(declared, Packed)]
         packed = PackedRows[RowT](packing[0], row, lambda: self.SPECIAL, journal.read_mode) if packing else None
-        self._packing = packed
+        self.packing = packed
         self._rows: dict[int, RowT] = {} if packed is None else packed.hot
         self._in_order = True
         self._version = 0
@@ -109,7 +109,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
             setattr(self, name, self._bind_setter(setter))
 
     def __len__(self) -> int:
-        return len(self._rows) if self._packing is None else len(self._rows) + self._packing.count
+        return len(self._rows) if self.packing is None else len(self._rows) + self.packing.count
 
     def __iter__(self) -> Iterator[RowT]:
         """Yield all rows, ordered by id. Packed rows become hot, except in incremental reads (see `scan`)."""
@@ -125,20 +125,20 @@ class Table(BackgroundLoadable, Generic[RowT]):
     def peek(self, row_id: int) -> RowT | None:
         """Return the row with this id for reading at once, or None. The caller must neither keep nor modify it."""
         row = self._rows.get(row_id)
-        return self._packing.peek(row_id) if row is None and self._packing is not None else row
+        return self.packing.peek(row_id) if row is None and self.packing is not None else row
 
     def scan(self) -> Iterator[RowT]:
         """Yield all rows, ordered by id, for reading at once (see `peek`)."""
-        if self._packing is not None:
-            return self._packing.rows_between(0, self.next_id)
+        if self.packing is not None:
+            return self.packing.rows_between(0, self.next_id)
         self._sort()
         return iter(self._rows.values())
 
     def rows_between(self, begin: int, end: int) -> Iterator[RowT]:
         """Yield the rows with ids from `begin` to below `end`, in ascending order, for reading at once (see `peek`)."""
         rows, end = self._rows, min(end, self.next_id)
-        if self._packing is not None:
-            return self._packing.rows_between(begin, end)
+        if self.packing is not None:
+            return self.packing.rows_between(begin, end)
         ids = range(begin, end) if end - begin <= SPARSE_SHARE * len(rows) else sorted([each for each in rows if begin <= each < end])
         return (row for row_id in ids if (row := rows.get(row_id)) is not None)
 
@@ -165,7 +165,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
     def sample(self, count: int) -> list[RowT]:
         """Return up to `count` rows in arbitrary order, hot rows if possible. The time doesn't depend on the size of the table."""
         rows = list(islice(self._rows.values(), count))
-        return list(islice(self.scan(), count)) if self._packing is not None and len(rows) < count else rows
+        return list(islice(self.scan(), count)) if self.packing is not None and len(rows) < count else rows
 
     def insert(self, row: RowT) -> RowT:
         """Insert a new row into the table and its indices, set its id and return it. Raises NotUnique."""
@@ -264,8 +264,8 @@ class Table(BackgroundLoadable, Generic[RowT]):
         rows.clear()
         for keys in own["_keys"]:
             keys.by_key.clear()
-        if own["_packing"] is not None:
-            own["_packing"].clear()
+        if own["packing"] is not None:
+            own["packing"].clear()
         for more, ids in chunks:
             rows.update(zip(ids, more, strict=True))
             for keys in own["_keys"]:
@@ -338,7 +338,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
     def check(self) -> None:
         """Verify ids, order and every index against the rows; for tests."""
         ids = list(self._rows)
-        assert not self._in_order or self._packing is not None or ids == sorted(ids), "ids out of order"
+        assert not self._in_order or self.packing is not None or ids == sorted(ids), "ids out of order"
         for row_id, row in self._rows.items():
             assert row.id == row_id, "a row under a wrong id"
             assert 0 <= row_id < self.next_id, "an id that was never assigned"
@@ -351,13 +351,13 @@ class Table(BackgroundLoadable, Generic[RowT]):
             order.check(rows)
         packed = [row for row_id, row in rows.items() if row_id not in self._rows]
         assert len(rows) == len(self), "the number of rows is wrong"
-        assert all(order.entry(row) is None for order in self._orders if order is not self._packing for row in packed), (
+        assert all(order.entry(row) is None for order in self._orders if order is not self.packing for row in packed), (
             "a packed row is in an index"
         )
 
     def _unique(self, fields: tuple[str, ...]) -> UniqueIndex[RowT]:
         """Create the index of unique keys."""
-        return UniqueIndex(fields) if self._packing is None else PackedUniqueIndex(fields, self._packing)
+        return UniqueIndex(fields) if self.packing is None else PackedUniqueIndex(fields, self.packing)
 
     def _bind(self, declared: Unique | Ordered | Due | Grouped) -> UniqueIndex[RowT] | OrderedIndex[RowT] | Loose[RowT]:
         """Create the index of a declaration and register the fields that it reads."""
@@ -532,7 +532,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
 
     def _steps(self, rows: Iterator[RowT], version: int) -> Iterator[RowT]:
         self._require_unchanged(version)
-        packed = self._packing
+        packed = self.packing
         for row in rows:
             yield row if packed is None or row.id in self._rows else self.find(row.id)
             if self._version != version:

@@ -1,20 +1,24 @@
 """Packed rows: what a table contains, refuses and returns doesn't depend on which of its rows are packed."""
 
 import types
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec import msgpack
 
 from state.protocol.errors import NotUnique, UnknownKey
-from state.store import Due, Grouped, Journal, Ordered, Packed, Row, Table, Unique
+from state.store import Due, Grouped, Journal, Ordered, Packed, Row, Table, Unique, serializers
 from state.store import packed as store_packed
+from state.store.columns import CorruptData
 from state.store.packed import CHUNK, PACKED_SIZE_MAX, PackedKeys
 from state.store.rows import Restore, run_steps
+from state.store.serializers import TablePart
 
 TEXTS = st.sampled_from(["", "a", "é", "\0", "b" * 40, "\udc80"])
 NUMBERS = st.sampled_from([0, 1, -1, 2**63, -(2**63), 2**64, 127, 70_000])
@@ -65,7 +69,7 @@ def values(row: Thing) -> dict[str, Any]:
 
 def pack_all(table: Table[Any]) -> None:
     """Pack all rows that can be packed now."""
-    packed = table._packing
+    packed = table.packing
     assert packed is not None
     packed.pack(len(packed._queue))
 
@@ -92,7 +96,7 @@ class PackedMachine(RuleBasedStateMachine):
 
     @rule(count=st.sampled_from([1, 10, 1000]))
     def pack(self, count: int = 1000) -> None:
-        packed = self.things._packing
+        packed = self.things.packing
         assert packed is not None
         packed.pack(min(count, len(packed._queue)))
 
@@ -368,3 +372,106 @@ def test_many_keys() -> None:
     assert len(keys) == len(numbers) // 2
     restore()
     assert sorted(keys) == list(numbers)
+
+
+# ------------------------------------------------------------------ snapshots
+
+
+def read_back(chunks: list[bytes], *, is_deferred: bool = False) -> Things:
+    things = table_of(5)
+    load = TablePart(things, is_deferred=is_deferred).read(iter(chunks))()
+    if load is not None:
+        load.finish()
+    return things
+
+
+def half_packed() -> Things:
+    """Return a table with packed rows, rows that were unpacked, and rows that were removed after they were packed."""
+    things = table_of(3 * CHUNK)
+    pack_all(things)
+    for row_id in (1, CHUNK + 1, CHUNK + 2):
+        things.modify(things.find(row_id), is_open=row_id == 1, weight=7)
+    things.remove(things.find(CHUNK + 3))
+    things.journal.commit(things.journal.position())
+    return things
+
+
+@pytest.mark.parametrize("is_deferred", [False, True])
+def test_chunks_are_written_and_read_as_they_are(is_deferred: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serializers, "ROWS_PER_CHUNK", 2)
+    things = half_packed()
+    hot = len(things._rows)
+    dumped = list(TablePart(things).dump())
+    assert len(things._rows) == hot
+    read = read_back(dumped, is_deferred=is_deferred)
+    assert (len(read._rows), len(read)) == (hot, len(things))
+    read.check()
+    assert [values(row) for row in read.scan()] == [values(row) for row in things.scan()]
+    assert list(TablePart(read).dump()) == dumped
+    assert values(read.by_name.find("row 70")) == values(things.by_name.find("row 70"))
+    pack_all(read)
+    assert sorted(read._rows) == [1]
+
+
+def test_rows_that_are_packed_and_a_table_that_packs_none() -> None:
+    class Plain(Table[Thing]):
+        by_name = Unique("name")
+
+    with pytest.raises(CorruptData):
+        TablePart(Plain(Journal())).read(TablePart(half_packed()).dump())
+
+
+def spoiled(change: Callable[[list[Any]], object]) -> list[bytes]:
+    """Return a dumped table after a change of its first message of chunks."""
+    dumped = list(TablePart(half_packed()).dump())
+    message = msgpack.decode(dumped[-1])
+    change(message)
+    return [*dumped[:-1], msgpack.encode(message)]
+
+
+def set_data(message: list[Any], data: bytes) -> None:
+    message[1][2] = data
+
+
+POSITIONS_SIZE = 4 * (CHUNK + 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda message: message.pop(),
+        lambda message: message.append(message[0]),
+        lambda message: message[0].__setitem__(0, -1),
+        lambda message: message[0].__setitem__(0, 1000),
+        lambda message: message[0].__setitem__(1, 0),
+        lambda message: message[0].__setitem__(1, 2**64 - 1),  # row 1 is hot
+        lambda message: message[0].__setitem__(1, "all"),
+        lambda message: set_data(message, b""),
+        lambda message: set_data(message, message[1][2][:POSITIONS_SIZE]),
+        lambda message: set_data(message, message[1][2][:-1]),
+        lambda message: set_data(message, message[1][2] + b"\x00"),
+        lambda message: set_data(message, b"\xff" * 4 + message[1][2][4:]),
+        lambda message: set_data(message, message[1][2][:4] + message[1][2][:4] + message[1][2][8:]),
+        lambda message: set_data(message, message[1][2].replace(b"row 70", b"row \xff0")),
+        lambda message: set_data(message, message[1][2].replace(b"row 70", b"row 71")),
+        lambda message: set_data(message, message[1][2].replace(b"\xc2", b"\xc3")),  # all rows are open
+    ],
+)
+def test_damaged_chunks_are_refused(change: Callable[[list[Any]], object]) -> None:
+    with pytest.raises((CorruptData, NotUnique)):
+        read_back(spoiled(change))
+
+
+@settings(max_examples=300, deadline=None)
+@given(place=st.integers(0, 10**6), byte=st.integers(0, 255))
+def test_any_changed_byte_is_refused_or_gives_a_table_that_can_be_read(place: int, byte: int) -> None:
+    dumped = list(TablePart(half_packed()).dump())
+    message = bytearray(dumped[-1])
+    message[place % len(message)] = byte
+    try:
+        things = read_back([*dumped[:-1], bytes(message)])
+    except (CorruptData, NotUnique):
+        return
+    things.check()
+    for row in list(things):
+        assert things.find(row.id) is row
