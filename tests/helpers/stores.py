@@ -5,7 +5,10 @@ import pytest
 from state.store import lazy_index
 from state.store.lazy import sorted_ids
 
-SMALL = {"BUCKET_IDS": 4, "BUCKET_IDS_MAX": 8, "UNSORTED_IDS": 8, "UNSORTED_IDS_MAX": 32, "INSERTED_SHARE": 3, "NEAR": 2, "SMALL_COUNT": 4}
+SMALL = {
+    "BUCKET_IDS": 4, "BUCKET_IDS_MAX": 8, "UNSORTED_IDS": 8, "UNSORTED_IDS_MAX": 32, "INSERTED_SHARE": 3, "NEAR": 2, "SMALL_COUNT": 4,
+    "FEW_BUCKETS": 6,
+}  # fmt: skip
 
 
 def use_small_buckets(monkeypatch: pytest.MonkeyPatch) -> None:

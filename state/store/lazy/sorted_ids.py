@@ -22,7 +22,7 @@ UNSORTED_IDS, UNSORTED_IDS_MAX = 4096, 16_384
 # Up to this share of new ids, a sorted bucket takes each new id at its position. With more, it becomes unsorted.
 INSERTED_SHARE = 32
 SPARSE_SHARE = 32  # A dict takes less memory than an array by id if fewer than one id in SPARSE_SHARE is in the order.
-SMALL_COUNT = 64
+SMALL_COUNT, FEW_BUCKETS = 64, 32
 NEAR = 64  # entries among which the end of a bucket's entries is searched first
 UINT16_MAX, UINT32_MAX = (1 << 16) - 1, (1 << 32) - 1
 BUCKET_BYTES = 400  # of a bucket's objects: itself, its array, its bound
@@ -261,7 +261,7 @@ class SortedIds(Sequence[Entry]):
             return
         bounds, begin, count = self._bounds, 0, len(entries)
         self._make_room(max([entry[-1] for entry in entries]) if count > 1 else entries[0][-1], count)
-        self._starts = []
+        self._starts, is_many = [], self._is_many(count)
         while begin < count:
             at = bisect_right(bounds, entries[begin]) - 1
             if at + 1 == len(bounds):
@@ -272,15 +272,14 @@ class SortedIds(Sequence[Entry]):
                 end = bisect_left(entries, bounds[at + 1], begin + 1, near)
                 if end == near:
                     end = bisect_left(entries, bounds[at + 1], near)
-            self._put_into(at, entries[begin:end] if end - begin < count else entries)
+            self._put_into(at, entries[begin:end] if end - begin < count else entries, is_many)
             begin = end
 
     def remove(self, ids: Iterable[int], count: int) -> None:
         """Remove `count` ids, or those of them that are in the order."""
         places = self._places
         is_sparse, known = isinstance(places, dict), len(places)
-        # It takes less time to sort the buckets that are read again than to search every bucket.
-        is_many = count * INSERTED_SHARE > self._count
+        is_many = self._is_many(count)
         for row_id in ids:
             number = places.get(row_id, 0) if is_sparse else places[row_id] if 0 <= row_id < known else 0  # type: ignore[union-attr]
             if not number:
@@ -326,7 +325,13 @@ class SortedIds(Sequence[Entry]):
             assert high is None or all(entry < high for entry in entries), "an entry beyond its bucket"
             assert not bucket.is_sorted or entries == sorted(entries), "a change was missed"
 
-    def _put_into(self, at: int, entries: Sequence[Entry]) -> None:
+    def _is_many(self, count: int) -> bool:
+        """Whether `count` changes leave buckets unsorted. Finding the position of each changed id would take longer than sorting those few
+        buckets that are read again.
+        """
+        return count > SMALL_COUNT and (len(self._buckets) > FEW_BUCKETS or count * INSERTED_SHARE > self._count)
+
+    def _put_into(self, at: int, entries: Sequence[Entry], is_many: bool) -> None:
         """Put entries that are within the bounds of a bucket into it."""
         bucket = self._buckets[at]
         ids, new = bucket.ids, [entry[-1] for entry in entries]
@@ -338,7 +343,7 @@ class SortedIds(Sequence[Entry]):
             self._empty -= 1
         elif not bucket.is_sorted or self._entry_of(ids[-1]) < entries[0]:
             ids.extend(new)
-        elif len(new) * INSERTED_SHARE <= len(ids) or len(ids) < SMALL_COUNT:
+        elif len(ids) < SMALL_COUNT or (not is_many and len(new) * INSERTED_SHARE <= len(ids)):
             self._insert(bucket, entries)
             new = []
         else:
