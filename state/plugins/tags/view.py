@@ -5,8 +5,8 @@ records: undoing a change marks the comment or tag as changed again. Entries hav
 comment. Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import count
+from collections.abc import Callable, Iterator
+from itertools import chain, count
 
 from msgspec import Struct
 
@@ -34,7 +34,7 @@ from state.store.lazy.sorted_ids import Computed, SortedIds
 COMMENTS_CHUNK = 500
 SOURCE_ROWS = 2000  # ids of the table per step of a first read
 PLACES_MAX = 8  # more than the tags of a comment
-BYTES_PER_COMMENT, BYTES_PER_TAG = 600, 700
+BYTES_PER_COMMENT, BYTES_PER_TAG = 700, 700
 NOTHING_LISTED = LazyOrder(lambda item: None)
 
 ALL, POSTS, REPLIES = "all", "posts", "replies"
@@ -160,13 +160,10 @@ class TagView(QueryData):
 
     def _items(self, tag: str, group: Group) -> Iterator[int]:
         """Yield the items that a list can contain."""
-        comments: Iterable[int]
         if isinstance(group, int) and group:
-            comments = [row.comment for row in self._tagged.by_parent.equal(group)]
-        else:
-            posts = () if group == REPLIES else self._posts.get(tag, ())
-            comments = [*posts, *(self._replies.get(tag, ()) if group in (ALL, REPLIES) else ())]
-        return (item for comment in comments for item in items_of(comment, self._known[comment][0], tag))
+            return (item for row in self._tagged.by_parent.equal(group) for item in items_of(row.comment, row.tags, tag))
+        posts = () if group == REPLIES else self._posts.get(tag, ())
+        return chain(posts, self._replies.get(tag, ()) if group in (ALL, REPLIES) else ())
 
     # -------------------------------------------------------------- processing changes
 
@@ -212,19 +209,19 @@ class TagView(QueryData):
             comment, tags, parent, counted = row.comment, row.tags, row.parent, contribution_of(row)
             self._known[comment] = tags, parent, counted
             members = self._replies if parent else self._posts
-            for tag in tags:
+            for item, tag in enumerate(tags, comment * PLACES_MAX):
                 self._live[tag] = added(self._live.get(tag, NOTHING), counted)
                 try:
-                    members[tag].add(comment)
+                    members[tag].add(item)
                 except KeyError:
-                    members[tag] = {comment}
+                    members[tag] = {item}
             if known is None or known[0] != tags:
                 self._mark(comment, tags, parent)
 
     def _remove(self, comment: int, tags: tuple[str, ...], parent: int) -> None:
         members = self._replies if parent else self._posts
-        for tag in dict.fromkeys(tags):
-            members[tag].discard(comment)
+        for item, tag in enumerate(tags, comment * PLACES_MAX):
+            members[tag].remove(item)
             if not members[tag]:
                 del members[tag]
 

@@ -121,7 +121,7 @@ def counting(state: State, kept: Social) -> Generator[None, None, PayoutTotalsIn
     for first in range(0, len(comments), COUNTED_CHUNK):
         yield
         for comment in comments[first : first + COUNTED_CHUNK]:
-            row, post = state.comments.get(comment), kept.posts.by_comment.get(comment)
+            row, post = state.comments.peek(comment), kept.posts.by_comment.get(comment)
             if row is None or post is None:
                 continue
             figure = place_of(found, post)
