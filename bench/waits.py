@@ -465,12 +465,15 @@ def keep_reversible(blocks: int) -> None:
 def fork(node: Node, blocks: int) -> None:
     """Create two branches of `blocks` and `blocks` + 1 blocks from the same block, and push all their blocks except the last one."""
     chain, state = node.chain, node.chain.state
+    count = len(state.comments)
 
     def grow(blocks: int, slot: int) -> list[SignedBlock]:
         made = []
         for number in range(blocks):
             for i in range(TRANSFERS):
-                chain.push_transaction(chain.transaction(Transfer(user(number), user(number + i + 1), Asset(1, COIN), "")), TRUSTED)
+                chain.push_transaction(
+                    chain.transaction(Transfer(user(number % count), user((number + i + 1) % count), Asset(1, COIN), "")), TRUSTED
+                )
             made.append(chain.generate_block(slot_time(state, slot), scheduled_witness(state, slot), node.chain.secret, TRUSTED))
             slot = 1
         return made

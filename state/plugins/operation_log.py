@@ -310,7 +310,10 @@ class OperationLogPart:
         unpack = self._state.wire.codecs.unpack
         try:
             rows_size, virtual_size, packed = _HEAD.decode(next(chunks, b""))
-            held = [(trx_id, unpack(OPERATION, data)) for trx_id, data in packed]
+            held = []
+            for begin in range(0, len(packed), HELD_BETWEEN_PAUSES):
+                held += [(trx_id, unpack(OPERATION, data)) for trx_id, data in packed[begin : begin + HELD_BETWEEN_PAUSES]]
+                self._state.journal.on_undone()
         except (MsgspecError, ChainError) as error:
             raise CorruptData(str(error)) from None
         rows, virtual = bytearray(), bytearray()
@@ -457,6 +460,7 @@ class AccountOperationIndexPart:
 
 
 CHUNK_BYTES = 1 << 20
+HELD_BETWEEN_PAUSES = 1000  # operations
 ACCOUNTS_PER_CHUNK = 10_000
 _HEAD = msgpack.Decoder(tuple[int, int, list[tuple[bytes, bytes]]])
 _ENTRIES = msgpack.Decoder(tuple[list[int | str], list[int], list[int], bytes])
