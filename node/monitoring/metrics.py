@@ -259,7 +259,7 @@ def table_families(state: State) -> "Iterator[Metric]":
             continue
         rows.append(((owner, name), len(table)))
         if isinstance(table, Table):
-            sizes.append(((owner, name), len(table) * row_size(table)))
+            sizes.append(((owner, name), table_size(table)))
     labels = ("owner", "table")
     yield gauge("coind_table_rows", "Rows of a table, or keys of a list of histories", labels=labels, values=rows)
     yield gauge("coind_table_bytes", "Memory of a table, estimated from a few rows", labels=labels, values=sizes)
@@ -287,6 +287,12 @@ def tables(state: State) -> Iterator[tuple[str, str, Table[Any] | AppendLists[An
         for name, table in vars(holder).items():
             if isinstance(table, KINDS):
                 yield owner, name.lstrip("_"), table
+
+
+def table_size(table: Table[Any]) -> float:
+    """Return the estimated size of all rows in bytes. That of packed rows is exact."""
+    packed = table.packing
+    return len(table) * row_size(table) if packed is None else len(packed.hot) * row_size(table) + packed.size
 
 
 def row_size(table: Table[Any]) -> float:

@@ -33,7 +33,7 @@ def check_supplies(state: State) -> None:
     props = state.props
     held: defaultdict[int, int] = defaultdict(int)
     vests = reward_coin = 0
-    for account in state.accounts:
+    for account in state.accounts.scan():
         held[COIN] += account.balance + account.savings_balance + account.reward_coin_balance
         held[SBD] += account.sbd_balance + account.savings_sbd_balance + account.reward_sbd_balance
         vests += account.vesting_shares + account.reward_vesting_balance
@@ -66,7 +66,7 @@ def check_votes(state: State) -> None:
     weights = 0
     # The weight of an account with a proxy is part of the proxy's proxied votes, except the weight that it receives from four proxies away.
     # That weight is not passed on, so it is counted here.
-    for account in state.accounts:
+    for account in state.accounts.scan():
         weights += account.proxied_vsf_votes[3] if account.proxy else account.witness_vote_weight
     equal("weight of all votes", state.props.total_vesting_shares, weights)
     if state.hardfork < 3:
@@ -84,7 +84,7 @@ def check_votes(state: State) -> None:
     for witness in state.witnesses:
         equal(f"votes of {witness.owner}", witness.votes, votes[witness.owner])
     if state.hardfork >= 8:
-        for account in state.accounts:
+        for account in state.accounts.scan():
             equal(f"witnesses_voted_for of {account.name}", account.witnesses_voted_for, voted[account.name])
 
 
@@ -99,7 +99,7 @@ def check_counters(state: State) -> None:
         lent[expiration.delegator] += expiration.vesting_shares
     routes = Counter(route.from_account for route in state.withdraw_routes)
     withdrawals = Counter(withdrawal.from_ for withdrawal in state.savings_withdraws)
-    for account in state.accounts:
+    for account in state.accounts.scan():
         name = account.name
         equal(f"delegated_vesting_shares of {name}", account.delegated_vesting_shares, lent[name])
         equal(f"received_vesting_shares of {name}", account.received_vesting_shares, received[name])
@@ -134,7 +134,7 @@ def check_reward_shares(state: State) -> None:
     if state.hardfork >= 17:
         return
     constant = 2_000_000_000_000
-    total = sum((c.net_rshares + constant) ** 2 - constant**2 for c in state.comments if c.net_rshares > 0)
+    total = sum((c.net_rshares + constant) ** 2 - constant**2 for c in state.comments.scan() if c.net_rshares > 0)
     equal("total_reward_shares2", state.props.total_reward_shares2, total % WORD128)
 
 

@@ -27,6 +27,7 @@ lazy_index  LazyIndex: an Ordered that sorts rows when they are read
 due      Due: finds the rows with the earliest time
 grouped  Grouped: finds all rows with a value
 entries  Entries: a SortedList with fast paths at both ends, for indices that are always sorted
+packed   Packed: keeps settled rows as bytes
 setters  Setter: sets certain fields of a row faster than modify
 keys     ComputedKey: computed sort keys; compiles declarations to functions of a row
 lists    Lists: append-only lists, one per key

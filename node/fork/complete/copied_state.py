@@ -111,7 +111,7 @@ class CopiedState:
 
     def batch(self) -> Batch:
         """Return all rows of the state's own tables, with their ids."""
-        return {name: self._with_ids(list(table), PORTABLE[name]) for name, table in self.state.tables() if name in PORTABLE}
+        return {name: self._with_ids(list(table.scan()), PORTABLE[name]) for name, table in self.state.tables() if name in PORTABLE}
 
     def _with_ids(self, rows: list[Row], portable: Portable) -> list[PortableRow]:
         found = []

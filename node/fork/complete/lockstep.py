@@ -204,7 +204,7 @@ class Lockstep:
         self._copy.undo(position.mark)
         for name, shift in self._shifts.items():
             table = self._copy.tables[name]
-            table.next_id = max(position.next_ids[name] + shift, 1 + max((row.id for row in table), default=-1))
+            table.next_id = max(position.next_ids[name] + shift, 1 + max((row.id for row in table.scan()), default=-1))
         self._shifts.clear()
         self._shifted = position.block.id
         self._apply(position.block)
@@ -242,7 +242,7 @@ class Lockstep:
         for name in next_ids.keys() & self._copy.tables.keys():
             # The source's ids include those of pending rows, the copy's perhaps those of rows that it took and dropped.
             table = self._copy.tables[name]
-            table.next_id = max(min(table.next_id, next_ids[name]), 1 + max((row.id for row in table), default=-1))
+            table.next_id = max(min(table.next_id, next_ids[name]), 1 + max((row.id for row in table.scan()), default=-1))
         return True
 
     def _judge(self, unit: Unit, batch: Batch) -> None:

@@ -78,7 +78,7 @@ class TableRows:
 
     def arrays(self) -> Iterator[list[Any]]:
         """Yield the columns for up to BATCH_ROWS rows at a time. The state must not change until the iteration ends."""
-        rows = iter(self._table)
+        rows = self._table.scan()
         while some := list(islice(rows, BATCH_ROWS)):
             yield self._columns.arrays(some)
 

@@ -164,7 +164,7 @@ class TableView:
         return len(self._table)
 
     def __iter__(self) -> Iterator[RowView]:
-        return map(self._copy, iter(self._table))
+        return map(self._copy, self._table.scan())
 
     def row(self, row_id: int) -> RowView | None:
         """Return the row with an id, or None."""

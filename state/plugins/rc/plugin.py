@@ -196,7 +196,7 @@ def start(state: State, rc: Rc) -> None:
     """Start credits, with pools at their equilibrium and a full bar for every account."""
     rc.parameters.insert(RcParameters())
     rc.pools.insert(RcPool(pools=tuple(resource.pool_eq for resource in RESOURCES)))
-    for account in state.accounts:
+    for account in state.accounts.scan():
         accounts.add_account(state, rc, account, accounts.FIRST_ADJUSTMENT)
 
 
