@@ -231,6 +231,8 @@ class PackedUniqueIndex(UniqueIndex[RowT]):
         return self.by_key.get(key) is not None or self._peek(key) is not None
 
     def _peek(self, key: Any) -> RowT | None:
+        if not self._packed.count:  # as on most chains
+            return None
         for row_id in self.ids.ids(key):
             row = self._packed.peek(row_id)
             if row is not None and self.entry(row) == key:
