@@ -13,7 +13,7 @@ from rpc.records.history import AppliedOperationRecord, StoredTransactionRecord,
 from state.chain.chain import Chain
 from state.plugins import account_history
 from state.plugins.account_history import ACCOUNT_HISTORY
-from state.plugins.operation_log import OperationRecord
+from state.plugins.operation_log import ENTRY_SIZE, OperationRecord
 from state.protocol.errors import Refused, require
 from state.protocol.operation import SMT_TAGS
 from state.protocol.values.integers import UINT32_MAX, UINT64_MAX
@@ -49,7 +49,7 @@ def get_account_history(
     # Operation numbers have 32 bits. A larger `start` wraps, and -1 becomes the largest number.
     first, entries = account_history.newest_entries(state, account, start & SEQUENCE_MAX, limit)
     recorded = ACCOUNT_HISTORY.of(state).recorded
-    known, read, spend = recorded.encoded.of_form(show.legacy), recorded.reader(), show.spender(AppliedOperationRecord)
+    known, read, spend = recorded.encoded[show.legacy], recorded.reader(), show.spender(AppliedOperationRecord)
     found: list[Any] = []
     for number, index in enumerate(entries, first):
         operation: Any = known.get(index)
@@ -58,8 +58,9 @@ def get_account_history(
         elif is_shown(show, record := read(index)):
             operation = show(AppliedOperationRecord, record)
             if recorded.is_irreversible(index):
-                operation = Raw(encoded(operation))
-                recorded.encoded.add(show.legacy, index, operation)
+                data = encoded(operation)
+                operation = Raw(data)
+                known.add(index, operation, len(data) + ENTRY_SIZE)
         else:
             continue
         found.append([number, operation])

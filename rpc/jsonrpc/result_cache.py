@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Raw
 
 from rpc.json.encoding import encoded
+from state.store.sized_cache import SizedCache
 
 # Limits of the cached results, of one reply, and of the params of a call, in bytes.
 CACHED_SIZE_MAX, REPLY_SIZE_MAX, PARAMS_SIZE_MAX = 8 << 20, 1 << 16, 256
@@ -23,13 +24,13 @@ class ResultCache:
 
     def __init__(self, changes: Callable[[], int]) -> None:
         self._changes = changes
-        self._results: dict[Call, tuple[Raw, int]] = {}
-        self._change, self._size = -1, 0
+        self._results: SizedCache[Call, tuple[Raw, int]] = SizedCache(CACHED_SIZE_MAX)
+        self._change = -1
 
     def call_of(self, name: str, params: Any) -> Call:
         """Return the key of a call. It is only valid for a call that is made at once."""
         if self._change != (change := self._changes()):
-            self._clear()
+            self._results.clear()
             self._change = change
         return name, encoded(params)
 
@@ -42,13 +43,6 @@ class ResultCache:
         """Add the result that a reply contains, unless it is large."""
         if len(reply) > REPLY_SIZE_MAX or len(call[1]) > PARAMS_SIZE_MAX:
             return
-        size = len(reply) + len(call[1]) + ENTRY_SIZE
-        if self._size + size > CACHED_SIZE_MAX:
-            self._clear()
         # In a string, the quotes of `_END` would be escaped.
-        self._results[call] = Raw(reply[len(_BEGIN) : reply.rindex(_END)]), units
-        self._size += size
-
-    def _clear(self) -> None:
-        self._results.clear()
-        self._size = 0
+        result = Raw(reply[len(_BEGIN) : reply.rindex(_END)])
+        self._results.add(call, (result, units), len(reply) + len(call[1]) + ENTRY_SIZE)

@@ -24,6 +24,7 @@ from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
 from state.store.lazy.incremental import ReadMode
 from state.store.rows import Copying
 from state.store.serializers import Install
+from state.store.sized_cache import SizedCache
 from state.store.slots import Slots
 from state.tables import State
 from state.tables.accounts import Accounts
@@ -43,8 +44,8 @@ TIME_AT, KIND_AT = 4, 18
 IN_BLOCK, VIRTUAL, OF_TRANSACTION, HELD = range(4)
 NO_BLOCK = -1
 
-# Maximum memory of the cached bytes of records, and the memory of an entry in addition to its bytes.
-ENCODED_SIZE_MAX, ENTRY_SIZE = 32 << 20, 200
+# Maximum memory of the cached bytes of records for each JSON form, and the memory of an entry in addition to its bytes.
+ENCODED_SIZE_MAX, ENTRY_SIZE = 16 << 20, 200
 
 
 class OperationRecord(Struct, frozen=True, gc=False):
@@ -59,35 +60,6 @@ class OperationRecord(Struct, frozen=True, gc=False):
     operation: Operation
 
 
-class EncodedRecords:
-    """Cache of the bytes that replies contain for records of irreversible blocks, by JSON form and index of the record.
-
-    It uses at most ENCODED_SIZE_MAX bytes. When it is full, everything is dropped.
-    """
-
-    def __init__(self) -> None:
-        self._forms: dict[bool, dict[int, Raw]] = {False: {}, True: {}}
-        self._size = 0
-
-    def of_form(self, legacy: bool) -> dict[int, Raw]:
-        """Return the bytes of one JSON form by index, for reading."""
-        return self._forms[legacy]
-
-    def add(self, legacy: bool, index: int, encoded: Raw) -> None:
-        """Add the bytes for a record."""
-        size = len(memoryview(encoded)) + ENTRY_SIZE
-        if self._size + size > ENCODED_SIZE_MAX:
-            self.clear()
-        self._forms[legacy][index] = encoded
-        self._size += size
-
-    def clear(self) -> None:
-        """Drop everything."""
-        for encoded in self._forms.values():
-            encoded.clear()
-        self._size = 0
-
-
 class OperationLog:
     """All recorded operations, by ascending block number.
 
@@ -99,7 +71,8 @@ class OperationLog:
         self.rows = bytearray()
         self.virtual = bytearray()
         self.held: list[tuple[bytes, Operation]] = []
-        self.encoded = EncodedRecords()
+        # The bytes that replies contain for records of irreversible blocks, by their index: in the appbase form, and in the legacy form.
+        self.encoded: tuple[SizedCache[int, Raw], SizedCache[int, Raw]] = SizedCache(ENCODED_SIZE_MAX), SizedCache(ENCODED_SIZE_MAX)
         self.block, self.left = NO_BLOCK, list[int]()
         self._state, self._here = state, state.position
         self._pack = state.wire.codecs.packer(OPERATION)
@@ -147,6 +120,12 @@ class OperationLog:
         elif kind != IN_BLOCK:
             del self.virtual[place:]
         del rows[start:]
+
+    def replace(self, rows: bytes | bytearray, virtual: bytes | bytearray, held: list[tuple[bytes, Operation]]) -> None:
+        """Replace all records."""
+        self.rows[:], self.virtual[:], self.held[:] = rows, virtual, held
+        for encoded in self.encoded:
+            encoded.clear()
 
     def block_at(self, index: int) -> int:
         """Return the block number of a record."""
@@ -325,9 +304,7 @@ class OperationLogPart:
         _check_rows(rows, virtual, len(held))
 
         def install() -> None:
-            recorded = self._recorded
-            recorded.rows[:], recorded.virtual[:], recorded.held[:] = rows, virtual, held
-            recorded.encoded.clear()
+            self._recorded.replace(rows, virtual, held)
 
         return install
 
@@ -338,8 +315,7 @@ class OperationLogPart:
         yield
 
         def put_back() -> None:
-            recorded.rows[:], recorded.virtual[:], recorded.held[:] = rows, virtual, held
-            recorded.encoded.clear()
+            recorded.replace(rows, virtual, held)
             recorded.block = NO_BLOCK
 
         return put_back

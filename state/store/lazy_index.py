@@ -39,7 +39,7 @@ class RowOrder(LazyOrder):
     instead. They are often most of the table, and a set takes up to 64 bytes per id.
     """
 
-    __slots__ = ("_entries", "_table")
+    __slots__ = ("_entries", "_table", "unread")
 
     def __init__(self, declared: Ordered, table: RowTable[Any], read_mode: ReadMode, drop_all: Callable[[], object]) -> None:
         self._table, self._entries = table, entries_function(declared.parts, declared.where)
@@ -63,9 +63,11 @@ class RowOrder(LazyOrder):
         rows = {row.id for row in self._table.rows_between(0, self._table.next_id)}
         assert not rows or max(rows) < self.unread or UNREAD in self.dirty, "inserted rows are not marked as unread"
         pending = {*self.dirty, *self._removed, *self._new}
-        missing = [n for n in rows if n < self.unread and n not in pending and not self.contains(n)]
+        missing = [n for n in rows if n < self.unread and n not in pending and not self._order.has(n)]
         assert all(self._entry_of(row_id) is None for row_id in missing), "a row was missed"
-        assert all(row_id in rows or row_id == UNREAD or self.contains(row_id) for row_id in self.dirty), "changed rows that never existed"
+        assert all(row_id in rows or row_id == UNREAD or self._order.has(row_id) for row_id in self.dirty), (
+            "changed rows that never existed"
+        )
 
     def _has_new(self) -> bool:
         return super()._has_new() or self.unread < self._table.next_id
@@ -88,6 +90,9 @@ class RowOrder(LazyOrder):
         else:
             self._put_entries(entries)
 
+    def _put(self, ids: list[int]) -> None:
+        super()._put([row_id for row_id in ids if row_id < self.unread])
+
     def _entries_of_rows(self, ids: Iterable[int]) -> list[Entry]:
         return self._entries(filter(None, map(self._table.peek, ids)))
 
@@ -103,15 +108,6 @@ class LazyIndex(OrderedIndex[RowT]):
         # For `class_of`: the version of the order, the limits, and for each limit an entry up to which keys are within the limit, and one
         # beyond which they aren't, whatever UNSORTED_CHANGES_MAX rows have changed since that version.
         self._margins: tuple[int, tuple[int, ...], list[tuple[Entry, Entry]]] = (-1, (), [])
-
-    @property
-    def unread(self) -> int:
-        """The id from which on no read has seen the rows."""
-        return self._lazily.unread
-
-    @unread.setter
-    def unread(self, row_id: int) -> None:
-        self._lazily.unread = row_id
 
     def __len__(self) -> int:
         return len(self._refreshed())
@@ -152,6 +148,10 @@ class LazyIndex(OrderedIndex[RowT]):
     def forget(self, row_id: int) -> None:
         """Record that a row is gone. Only the table calls this."""
         self._lazily.forget(row_id)
+
+    def reuse(self, row_id: int) -> None:
+        """Record that an id, which was the highest one, will be that of the next new row. Only the table calls this."""
+        self._lazily.unread = min(self._lazily.unread, row_id)
 
     def restore(self, rows: object, ids: object = None) -> None:
         """Mark all rows as unread, after they were replaced. Only the table calls this."""

@@ -17,9 +17,8 @@ from state.store.ordered import Ordered, OrderedIndex
 from state.store.packed import Packed, PackedRows, PackedUniqueIndex
 from state.store.rows import SHARED, SHARED_MAX, SPARSE_SHARE, Copying, Row, copying_values, more_shared
 from state.store.setters import Setter, setter_maker
-from state.store.unique import Unique, UniqueIndex, getter
+from state.store.unique import RESTORE_CLASH, Unique, UniqueIndex, getter
 
-RESTORE_CLASH = "two rows have the same key"
 INSERT_CLASH = "could not insert object, most likely a uniqueness constraint was violated"
 MODIFY_CLASH = "Could not modify object, most likely a uniqueness constraint was violated"
 
@@ -493,7 +492,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         self._drop(row)
         self.next_id = row_id = row.id
         for lazy in self._lazy:
-            lazy.unread = min(lazy.unread, row_id)
+            lazy.reuse(row_id)
         row.id = -1
 
     def _set_next_id(self, next_id: int, _: None) -> None:

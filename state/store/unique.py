@@ -8,6 +8,8 @@ from typing import Any, Generic, TypeVar, overload
 from state.protocol.errors import UnknownKey
 from state.store.rows import Row, RowSource
 
+RESTORE_CLASH = "two rows have the same key"
+
 RowT = TypeVar("RowT", bound=Row)
 
 

@@ -21,7 +21,6 @@ CHUNK_IDS = 4096  # ids that one step of an incremental read sorts, in some 10 m
 IDS_PER_UNIT = 10  # ids sorted per unit of work
 # In `dirty`: represents all ids that have to be put into the order without being in `dirty`.
 UNREAD = -1
-ALL_READ = 1 << 63
 # Before the first sort, the bounds of the buckets are chosen from every IDS_PER_SAMPLE-th id, but from at most SAMPLE_MAX.
 IDS_PER_SAMPLE, SAMPLE_MAX = UNSORTED_IDS // 8, 8192
 
@@ -56,7 +55,6 @@ class LazyOrder(QueryData):
         "_removed",
         "_sized",
         "dirty",
-        "unread",
     )
 
     def __init__(
@@ -80,7 +78,6 @@ class LazyOrder(QueryData):
         self._removed: set[int] = set()
         self._has_bounds = False
         self._sized = 0  # the number of ids when the query memory last got the size
-        self.unread = ALL_READ  # Only for tables: the rows with this id and higher ones were never read.
         self.restore(ids)
 
     @property
@@ -160,10 +157,6 @@ class LazyOrder(QueryData):
         self._read_mode.memory.remove(self)
         return True
 
-    def contains(self, thing: int) -> bool:
-        """Whether the item `thing` is in the order. Its position can be outdated."""
-        return self._order.has(thing)
-
     def check(self) -> None:
         """Verify the order, and that all changes were marked, without applying the changes; for tests."""
         self._order.check()
@@ -192,8 +185,7 @@ class LazyOrder(QueryData):
         self._has_bounds = True
 
     def _put(self, ids: list[int]) -> None:
-        """Put ids below `unread` into the order. An item whose entry can't be computed or compared is omitted (`process_some`)."""
-        ids = [row_id for row_id in ids if row_id < self.unread]
+        """Put ids into the order. An item whose entry can't be computed or compared is omitted (`process_some`)."""
         try:
             entries = self._entries_of(ids)
         except Exception:

@@ -7,7 +7,6 @@ import pytest
 
 from rpc.declare.record_encoder import OPERATION_UNITS
 from state.operations.transfers import Transfer
-from state.plugins import operation_log
 from state.plugins.account_by_key import ACCOUNT_BY_KEY
 from state.plugins.account_history import ACCOUNT_HISTORY
 from state.protocol.transaction import SignedTransaction
@@ -73,11 +72,11 @@ def test_transactions(api: ApiChain) -> None:
     assert api.refused("condenser_api.get_transaction", "no hex")[0] == -32000
 
 
-def test_encoded_operations_of_irreversible_blocks_are_reused(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoded_operations_of_irreversible_blocks_are_reused(api: ApiChain) -> None:
     """Replies stay the same with and without cached bytes, while blocks become irreversible, after a return to a savepoint, and if the
     cache is full.
     """
-    cache = ACCOUNT_HISTORY.of(api.state).recorded.encoded
+    caches = ACCOUNT_HISTORY.of(api.state).recorded.encoded
 
     def shown() -> list[tuple[list[Any], int]]:
         """Return the replies of both forms and the units of work that they take. They must not depend on the cache."""
@@ -93,7 +92,8 @@ def test_encoded_operations_of_irreversible_blocks_are_reused(api: ApiChain, mon
     def checked() -> list[tuple[list[Any], int]]:
         found = shown()
         assert shown() == found
-        cache.clear()
+        for cache in caches:
+            cache.clear()
         assert shown() == found
         return found
 
@@ -101,17 +101,17 @@ def test_encoded_operations_of_irreversible_blocks_are_reused(api: ApiChain, mon
     savepoint = api.chain.savepoint()
     push(api, 3)
     checked()
-    assert not cache.of_form(True)  # pending and reversible operations are not cached
+    assert not any(caches)  # pending and reversible operations are not cached
     api.generate(60)
     first = checked()
-    assert len(cache.of_form(True)) == len(first[0][0])
-    assert len(cache.of_form(False)) == len(first[0][0])
+    assert len(caches[True]) == len(caches[False]) == len(first[0][0])
     api.chain.restore(savepoint)
     push(api, 4)
     api.generate(60)
     second = checked()
     assert second != first
-    monkeypatch.setattr(operation_log, "ENCODED_SIZE_MAX", 2_000)
-    cache.clear()
+    for cache in caches:
+        cache.clear()
+        cache.size_max = 1_000
     assert shown() == second
-    assert len(cache.of_form(False)) < len(second[0][0])
+    assert len(caches[False]) < len(second[0][0])
