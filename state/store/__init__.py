@@ -2,11 +2,11 @@
 
 A row is one mutable object, which tables, indices and the journal refer to. A table is a dict from ids to rows. A unique index is
 a dict from keys to the same rows. An ordered index is a SortedList of tuples: the values of the declared fields, then the row. A lazy
-index has only the ids of its rows, and sorts them when it is read. A read copies nothing, and a row stays up to date for as long as a
-caller holds it.
+index has only the ids of its rows, and sorts them when it is read. A read by a rule copies nothing, and a row stays up to date for as long
+as a caller holds it. A table can pack rows that rules will rarely touch again into bytes; a rule that gets such a row makes it an object.
 
 There are three ways to write: `insert`, `modify(row, field=value)` and `remove`, and declared setters for frequent
-modifications. Each updates all indices and appends one undo record to the journal. There are no copies and no versions. An undo
+modifications. Each updates all indices and appends one undo record to the journal. There are no versions of rows. An undo
 session (one for each block, transaction and operation) remembers a position in the journal. Committing it costs nothing;
 undoing it reverts the records after that position. Blocks are undone rarely and transactions are refused often, so the design
 minimises the cost of a write. With 100,000 rows, in thousandths of a key recovery (the cost of every signature):
@@ -30,7 +30,9 @@ entries  Entries: a SortedList with fast paths at both ends, for indices that ar
 packed   Packed: keeps settled rows as bytes
 setters  Setter: sets certain fields of a row faster than modify
 keys     ComputedKey: computed sort keys; compiles declarations to functions of a row
-lists    Lists: append-only lists, one per key
+lists    AppendLists: append-only lists, one per key
+slots    Slots: values by id, for ids that are mostly consecutive
+sized_cache  SizedCache: a dict with limited memory
 journal  Journal: one flat list of undo records for all tables; a session is a position in it
 lazy     orders and views that are refreshed when they are read, and tables that are loaded in the background
 columns  serializes values and rows, column by column

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from struct import Struct as Layout
 from sys import getsizeof
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec import MsgspecError, Struct, msgpack
 
@@ -68,10 +68,9 @@ def no_texts(comment: int, positions: bytes) -> Texts:
 
 
 class RecentRows:
-    """The rows that were read or written last, up to `bytes_max` bytes."""
+    """Rows that were read from blocks, up to RECENT_BYTES_MAX bytes. The oldest ones are dropped first."""
 
-    def __init__(self, bytes_max: int) -> None:
-        self.bytes_max = bytes_max
+    def __init__(self) -> None:
         self._bytes_used = 0
         self._rows: OrderedDict[int, CommentContent] = OrderedDict()
         self.get = self._rows.get
@@ -83,7 +82,7 @@ class RecentRows:
             return
         rows[row.id] = row
         self._bytes_used += _bytes_of(row)
-        while self._bytes_used > self.bytes_max:
+        while self._bytes_used > RECENT_BYTES_MAX:
             self._bytes_used -= _bytes_of(rows.popitem(last=False)[1])
 
     def drop(self, row_id: int) -> None:
@@ -110,8 +109,6 @@ class CommentContents(Table[CommentContent]):
 
     by_comment = Unique("comment")
 
-    recent_bytes: ClassVar[int] = RECENT_BYTES_MAX
-
     def __init__(self, journal: Journal) -> None:
         super().__init__(journal)
         self.read_texts: ReadTexts = no_texts
@@ -128,7 +125,7 @@ class CommentContents(Table[CommentContent]):
         self._unneeded: set[int] = set()  # some of them
         self._edits: dict[int, int] = {}  # the number of modifications in `writes`, by row
         self._without_block: deque[int] = deque()  # rows to be packed
-        self._recent = RecentRows(self.recent_bytes)
+        self._recent = RecentRows()
         self._objects = self._rows.get
         self._object_of = self.by_comment.by_key.get
         self.get = self._get

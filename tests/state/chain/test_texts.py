@@ -44,7 +44,7 @@ REVERSIBLE = 21  # blocks that can be undone
 @pytest.fixture(autouse=True)
 def no_recent_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let rows leave memory at once."""
-    monkeypatch.setattr(CommentContents, "recent_bytes", 0)
+    monkeypatch.setattr("state.tables.texts.RECENT_BYTES_MAX", 0)
 
 
 def keep_in_memory(chain: Chain) -> Chain:
