@@ -227,12 +227,12 @@ class TagView(QueryData):
 
     def _mark(self, comment: int, tags: tuple[str, ...], parent: int) -> None:
         """Mark a comment in the lists of these tags, and the totals of the tags."""
-        for place, tag in enumerate(tags):
+        for item, tag in enumerate(tags, comment * PLACES_MAX):
             if self._totals is not None and (rest := self._rests.by_tag.get(tag)) is not None:
                 self._totals.dirty.add(rest.id)
             if self._orders:
                 for group in (ALL, REPLIES if parent else POSTS, parent):
-                    self._orders.mark((tag, group), comment * PLACES_MAX + place)
+                    self._orders.mark((tag, group), item)
 
     # -------------------------------------------------------------- totals
 

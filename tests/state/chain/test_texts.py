@@ -21,7 +21,7 @@ from state.protocol.errors import ChainError, Refused
 from state.protocol.keys.keys import derive_secret
 from state.snapshot.texts import TextsPart
 from state.store.columns import CorruptData
-from state.tables.texts import KIND, KIND_AT, RECORD_BYTES, CommentContents, UnreadableText
+from state.tables.texts import KIND, KIND_AT, RECORD_BYTES, UnreadableText
 from tests.conformance.play import Player
 from tests.conftest import CASES
 from tests.helpers.nodes import DEV, block_at, dev_chain, make_block, signed_transaction
