@@ -429,7 +429,7 @@ class PackedRows(Generic[RowT]):
                 if index.has(key):
                     raise NotUnique(CLASH)
                 index.ids.add(key, row.id)
-        self.count += len(rows)
+            self.count += 1  # for each row, since `has` finds no packed row while the number is 0
 
     # -------------------------------------------------------------- as an index of the settled rows
 

@@ -454,6 +454,7 @@ POSITIONS_SIZE = 4 * (CHUNK + 1)
         lambda message: set_data(message, message[1][2][:4] + message[1][2][:4] + message[1][2][8:]),
         lambda message: set_data(message, message[1][2].replace(b"row 70", b"row \xff0")),
         lambda message: set_data(message, message[1][2].replace(b"row 70", b"row 71")),
+        lambda message: message[0].__setitem__(2, message[0][2].replace(b"row 20", b"row 21")),
         lambda message: set_data(message, message[1][2].replace(b"\xc2", b"\xc3")),  # all rows are open
     ],
 )
