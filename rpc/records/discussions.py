@@ -1,7 +1,9 @@
 """Records of discussions: posts and replies with payouts, votes and tags. Source: rpc-api.md §2.3, §2.4, §4.5."""
 
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import islice
+from operator import attrgetter
 from typing import Annotated, ClassVar
 
 from msgspec import Struct
@@ -203,11 +205,19 @@ def listed_view(known: PayoutContext, row: content.Comment, body_bytes: int = 0)
     return view
 
 
+def votes_on(state: State, comment: int) -> Iterable[content.CommentVote]:
+    """Return the votes on a comment, ordered by the age of the voters' accounts. With many votes, this can sort those on all comments."""
+    table = state.comment_votes
+    if len(table.of_comment.ids(comment)) > VOTES_SHOWN_MAX:
+        return table.by_comment_voter.equal(comment)
+    return sorted(table.of_comment.of(comment), key=attrgetter("voter"))
+
+
 def vote_views(known: PayoutContext, row: content.Comment) -> tuple[VoteStateView, ...]:
     """Return at most VOTES_SHOWN_MAX votes on a comment, ordered by the age of the voters' accounts, oldest first."""
     find = known.state.accounts.find
     votes = []
-    for vote in islice(known.state.comment_votes.by_comment_voter.equal(row.id), VOTES_SHOWN_MAX):
+    for vote in islice(votes_on(known.state, row.id), VOTES_SHOWN_MAX):
         voter = find(vote.voter).name
         votes.append(VoteStateView(vote, voter, known.reputation(voter)))
     known.state.work.spend(len(votes) // VOTES_OF_UNIT, "votes")

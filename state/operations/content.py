@@ -155,7 +155,7 @@ class DeleteComment(Operation, frozen=True):
             # Before hardfork 19 such an operation had no effect, and paid comments could be deleted.
             return
 
-        for vote in list(state.comment_votes.by_comment_voter.equal(comment.id)):
+        for vote in state.comment_votes.of_comment.of(comment.id):
             state.comment_votes.remove(vote)
         # Before hardfork 6 the ancestors' counts still included it.
         if comment.parent_author and state.hardfork >= 6:

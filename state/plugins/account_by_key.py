@@ -11,7 +11,7 @@ from state.plugins.plugin import Plugin
 from state.portable import Batch, Portable, declare
 from state.portable.exports import exported_rows
 from state.protocol.virtual import Hardfork
-from state.store import Row, Table, Unique
+from state.store import Packed, Row, Table, Unique
 from state.store.serializers import SnapshotPart, tables
 from state.tables import State
 from state.tables.accounts import AccountAuthority
@@ -37,6 +37,7 @@ PORTABLE = declare("account_by_key/references", Portable(row=KeyReference, key=(
 class KeyReferences(Table[KeyReference]):
     """Accounts by key, one row per key."""
 
+    packed = Packed()
     by_key = Unique("key")
 
 

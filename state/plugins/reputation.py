@@ -15,7 +15,7 @@ from state.portable import Batch, Portable, declare
 from state.portable.exports import exported_rows
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.integers import INT64_MAX, INT64_MIN
-from state.store import Row, Setter, Table, Unique
+from state.store import Packed, Row, Setter, Table, Unique
 from state.store.serializers import TablePart
 from state.tables import State
 from state.tables.content import Comment, CommentVote
@@ -36,6 +36,7 @@ PORTABLE = declare("reputation/rows", Portable(row=Reputation, key=("account",),
 class Reputations(Table[Reputation]):
     """Reputations by account, at most one row per account that has posted."""
 
+    packed = Packed()
     by_account = Unique("account")
     set_reputation = Setter("reputation")
 

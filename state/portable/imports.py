@@ -370,7 +370,7 @@ def add_rest_of_votes(state: State, comment: Comment) -> None:
     """Add a vote of `all others` for the votes on an unpaid comment that weren't imported."""
     if comment.cashout_time == TIME_MAX:
         return
-    votes = list(state.comment_votes.by_comment_voter.equal(comment.id))
+    votes = state.comment_votes.of_comment.of(comment.id)
     weight = comment.total_vote_weight - sum(vote.weight for vote in votes)
     rshares = comment.net_rshares - sum(vote.rshares for vote in votes)
     if weight < 0:

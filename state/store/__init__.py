@@ -44,7 +44,7 @@ against indices; the tests call it after each step of random walks.
 """
 
 from state.store.due import Due
-from state.store.grouped import Grouped
+from state.store.grouped import Grouped, GroupedIds
 from state.store.journal import Journal, UndoSession
 from state.store.keys import ComputedKey, Where
 from state.store.lazy.dirty import DirtyMarks
@@ -64,6 +64,7 @@ __all__ = [
     "DirtyMarks",
     "Due",
     "Grouped",
+    "GroupedIds",
     "Journal",
     "LazyOrder",
     "Ordered",

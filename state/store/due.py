@@ -3,7 +3,7 @@
 from bisect import insort
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from state.store.rows import Restore, Row, RowSource
 from state.store.unique import index_of
@@ -27,6 +27,10 @@ class Due:
     def __get__(self, table: object, owner: type) -> object:
         """Return the declaration when the attribute is read from the class (see `Unique.__get__`)."""
         return self if table is None else index_of(table, self)
+
+    def new_index(self) -> "DueIndex[Any]":
+        """Return an empty index."""
+        return DueIndex(self)
 
 
 class DueIndex(Generic[RowT]):

@@ -1,10 +1,15 @@
-"""`Grouped`, an unordered index that finds all rows with the same value in one field."""
+"""`Grouped` and `GroupedIds`, unordered indices that find all rows with the same value in one field."""
 
+from array import array
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Any, Generic, TypeVar, overload
+from struct import Struct as Layout
+from sys import byteorder
+from typing import Any, Generic, TypeVar, Union, overload
 
-from state.store.rows import Restore, Row, RowSource
+from state.store.rows import Restore, Row, RowSource, run_steps
+from state.store.slots import Slots
 from state.store.unique import index_of
 
 RowT = TypeVar("RowT", bound=Row)
@@ -23,6 +28,10 @@ class Grouped:
     def __get__(self, table: object, owner: type) -> object:
         """Return the declaration when the attribute is read from the class (see `Unique.__get__`)."""
         return self if table is None else index_of(table, self)
+
+    def new_index(self) -> "GroupedIndex[Any]":
+        """Return an empty index."""
+        return GroupedIndex(self)
 
 
 class GroupedIndex(Generic[RowT]):
@@ -97,3 +106,102 @@ class GroupedIndex(Generic[RowT]):
             group.remove(row)
         if not group:
             del self._groups[value]
+
+
+class GroupedIds:
+    """Declaration of a `GroupedIdsIndex` on a field that contains the id of a row of another table."""
+
+    def __init__(self, field: str) -> None:
+        self.fields = (field,)
+
+    @overload
+    def __get__(self, table: None, owner: type) -> "GroupedIds": ...
+    @overload
+    def __get__(self, table: RowSource[RowT], owner: type) -> "GroupedIdsIndex[RowT]": ...
+    def __get__(self, table: object, owner: type) -> object:
+        """Return the declaration when the attribute is read from the class (see `Unique.__get__`)."""
+        return self if table is None else index_of(table, self)
+
+
+ID = "I"  # of arrays
+ID_OF = Layout("=I").pack
+ID_BYTES = array(ID).itemsize
+FEW_BYTES = 64 * ID_BYTES
+assert ID_BYTES == 4
+
+Ids = Union[bytes, "array[int]"]
+"""Ids of rows in ascending order. Up to FEW_BYTES they are bytes, because an array takes 100 bytes more."""
+
+
+class GroupedIdsIndex(Generic[RowT]):
+    """Index of the ids of rows by the id in one field, with 4 bytes per row. A table that packs its rows can have it.
+
+    It is like `GroupedIndex`, but it doesn't hold the rows.
+    """
+
+    def __init__(self, declared: GroupedIds, get: Callable[[int], RowT | None]) -> None:
+        self.entry: Callable[[RowT], int] = attrgetter(*declared.fields)
+        self._get = get
+        self._groups: Slots[Ids] = Slots()
+
+    def ids(self, value: int) -> "array[int]":
+        """Return the ids of the rows with this value, in ascending order. The caller must not change it."""
+        group = self._groups.get(value)
+        return group if isinstance(group, array) else array(ID, group or b"")
+
+    def of(self, value: int) -> list[RowT]:
+        """Return the rows with this value in the order of their ids, as a new list."""
+        return [row for row in map(self._get, self.ids(value)) if row is not None]
+
+    def insert(self, row: RowT) -> None:
+        """Insert a row. Only the table calls this."""
+        self._put(self.entry(row), row.id)
+
+    def remove(self, row: RowT) -> None:
+        """Remove a row. Only the table calls this."""
+        self._remove_from(self.entry(row), row.id)
+
+    def update(self, old: int, new: int, row: RowT) -> None:
+        """Change the value of a row. Only the table calls this, also to revert the change if another index refuses the row."""
+        self._put(new, row.id)
+        self._remove_from(old, row.id)
+
+    def restore(self, rows: dict[int, RowT], ids: list[int] | None = None) -> None:
+        """Replace all rows. Only the table calls this."""
+        self._groups.chunks.clear()
+        for row in rows.values():
+            self.insert(row)
+
+    def copy(self) -> Restore:
+        """Copy the index and return a function that restores the copy. Only the table calls this."""
+        chunks = run_steps(self._groups.copying())
+
+        def put_back() -> None:
+            self._groups.chunks = chunks()
+
+        return put_back
+
+    def check(self, rows: dict[int, RowT]) -> None:
+        """Verify the index against all rows of the table, hot and packed; for tests."""
+        held = {row_id: value for value, _ in self._groups.items() for row_id in self.ids(value)}
+        assert held == {row_id: self.entry(row) for row_id, row in rows.items()}, "rows are missing, extra or under another value"
+        assert all(list(self.ids(value)) == sorted(self.ids(value)) for value, _ in self._groups.items()), "ids out of order"
+
+    def _put(self, value: int, row_id: int) -> None:
+        groups, packed = self._groups, ID_OF(row_id)
+        group = groups.get(value)
+        if group is None:
+            groups.put(value, packed)
+        elif isinstance(group, bytes) and len(group) < FEW_BYTES and int.from_bytes(group[-ID_BYTES:], byteorder) < row_id:
+            groups.put(value, group + packed)
+        else:
+            changed = group if isinstance(group, array) else array(ID, group)
+            insort(changed, row_id)
+            groups.put(value, changed)
+
+    def _remove_from(self, value: int, row_id: int) -> None:
+        ids = self.ids(value)
+        at = bisect_left(ids, row_id)
+        assert ids[at] == row_id, "the row is not in the index"
+        del ids[at]
+        self._groups.put(value, (ids.tobytes() if len(ids) * ID_BYTES <= FEW_BYTES else ids) or None)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args
 from state.protocol.errors import NotUnique, UnknownKey
 from state.store.columns import Special
 from state.store.due import Due, DueIndex
-from state.store.grouped import Grouped, GroupedIndex
+from state.store.grouped import Grouped, GroupedIds, GroupedIdsIndex, GroupedIndex
 from state.store.journal import Journal
 from state.store.lazy.background_load import BackgroundLoadable
 from state.store.lazy.order import RELEASED_ROWS_MIN, UNREAD
@@ -23,8 +23,10 @@ INSERT_CLASH = "could not insert object, most likely a uniqueness constraint was
 MODIFY_CLASH = "Could not modify object, most likely a uniqueness constraint was violated"
 
 RowT = TypeVar("RowT", bound=Row)
-Declared = Unique | Ordered | Due | Grouped | Packed
-Loose = DueIndex[RowT] | GroupedIndex[RowT] | PackedRows[RowT]  # indices that are always up to date and don't order the rows
+Declared = Unique | Ordered | Due | Grouped | GroupedIds | Packed
+Loose = (
+    DueIndex[RowT] | GroupedIndex[RowT] | GroupedIdsIndex[RowT] | PackedRows[RowT]
+)  # indices that are always up to date and don't order the rows
 Changes = dict[str, Any]
 IndexUpdate = tuple[Any, Any, Any]  # an index, the old and the new entry of a row (None: the row is not in the index)
 Readers = tuple[tuple[Any, ...], tuple[Any, ...]]  # the eager and the lazy indices that read a field
@@ -79,6 +81,8 @@ class Table(BackgroundLoadable, Generic[RowT]):
         packed = PackedRows[RowT](packing[0], row, lambda: self.SPECIAL, journal.read_mode) if packing else None
         self.packing = packed
         self._rows: dict[int, RowT] = {} if packed is None else packed.hot
+        # `get(id)` returns the row or None. It is bound to the dict, which therefore must stay the same object.
+        self.get: Callable[[int], RowT | None] = getter(self._rows)
         self._in_order = True
         self._version = 0
         self._keys: list[UniqueIndex[RowT]] = []
@@ -96,8 +100,6 @@ class Table(BackgroundLoadable, Generic[RowT]):
         # Attributes of the indices that each write needs, cached. They stay the same objects for the life of the table.
         self._by_key = [(keys.entry, keys.by_key) for keys in self._keys]
         self._dirty_rows = [index.dirty.add for index in self._lazy]
-        # `get(id)` returns the row or None. It is bound to the dict, which therefore must stay the same object.
-        self.get: Callable[[int], RowT | None] = getter(self._rows)
         self._watched = frozenset(self._readers)
         self._updated_by = frozenset(field for field, (eager, _) in self._readers.items() if eager)
         self._record = journal.record
@@ -248,7 +250,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         """Return, for each eager index, the ids of all rows in the index's order. For an index that excludes rows or is ordered by id,
         return [].
         """
-        found = [[row.id for row in order] for order in self._orders if not isinstance(order, PackedRows)]
+        found = [[] if isinstance(order, PackedRows | GroupedIdsIndex) else [row.id for row in order] for order in self._orders]
         return [ids if len(ids) == len(self._rows) and ids != list(self._rows) else [] for ids in found]
 
     def restoring(self, chunks: Iterable[tuple[list[RowT], list[int]]], next_id: int, orders: Iterable[list[int]] = ()) -> Iterator[None]:
@@ -343,22 +345,21 @@ class Table(BackgroundLoadable, Generic[RowT]):
             assert 0 <= row_id < self.next_id, "an id that was never assigned"
         for keys in self._keys:
             keys.check(self._rows)
-        for order in self._orders:
-            order.check(self._rows)
         rows = {row.id: row for row in self.scan()}
+        for order in self._orders:
+            order.check(rows if isinstance(order, GroupedIdsIndex) else self._rows)
         for order in self._lazy:
             order.check(rows)
         packed = [row for row_id, row in rows.items() if row_id not in self._rows]
+        holding = [order for order in self._orders if not isinstance(order, PackedRows | GroupedIdsIndex)]
         assert len(rows) == len(self), "the number of rows is wrong"
-        assert all(order.entry(row) is None for order in self._orders if order is not self.packing for row in packed), (
-            "a packed row is in an index"
-        )
+        assert all(order.entry(row) is None for order in holding for row in packed), "a packed row is in an index"
 
     def _unique(self, fields: tuple[str, ...]) -> UniqueIndex[RowT]:
         """Create the index of unique keys."""
         return UniqueIndex(fields) if self.packing is None else PackedUniqueIndex(fields, self.packing)
 
-    def _bind(self, declared: Unique | Ordered | Due | Grouped) -> UniqueIndex[RowT] | OrderedIndex[RowT] | Loose[RowT]:
+    def _bind(self, declared: Unique | Ordered | Due | Grouped | GroupedIds) -> UniqueIndex[RowT] | OrderedIndex[RowT] | Loose[RowT]:
         """Create the index of a declaration and register the fields that it reads."""
         index: UniqueIndex[RowT] | OrderedIndex[RowT] | Loose[RowT]
         keys: UniqueIndex[RowT] | None
@@ -366,8 +367,8 @@ class Table(BackgroundLoadable, Generic[RowT]):
         if isinstance(declared, Unique):
             index = keys = self._unique(declared.fields)
             readers = (keys,), ()
-        elif isinstance(declared, Due | Grouped):
-            loose: Loose[RowT] = DueIndex(declared) if isinstance(declared, Due) else GroupedIndex(declared)
+        elif isinstance(declared, Due | Grouped | GroupedIds):
+            loose: Loose[RowT] = GroupedIdsIndex(declared, self.get) if isinstance(declared, GroupedIds) else declared.new_index()
             index, keys = loose, None
             self._orders.append(loose)
             readers = (loose,), ()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from state.protocol.constants import COIN_100_PERCENT, TIME_MAX
-from state.store import Ordered, Packed, Row, Setter, Table
+from state.store import GroupedIds, Ordered, Packed, Row, Setter, Table
 
 
 class Comment(Row):
@@ -92,5 +92,7 @@ class CommentVote(Row):
 class CommentVotes(Table[CommentVote]):
     """All votes on comments."""
 
-    by_comment_voter = Ordered("comment", "voter", unique=True)
-    by_voter_comment = Ordered("voter", "comment", lazy=True)  # only queries read it
+    packed = Packed()
+    by_comment_voter = Ordered("comment", "voter", unique=True, lazy=True)  # only queries read its order
+    by_voter_comment = Ordered("voter", "comment", lazy=True)
+    of_comment = GroupedIds("comment")

@@ -6,6 +6,7 @@ from msgspec import structs
 
 from state.chain.chain import Chain
 from state.snapshot.image import parts_of
+from state.store.grouped import GroupedIdsIndex
 from state.store.packed import PackedRows
 from state.store.serializers import TablePart
 
@@ -18,7 +19,9 @@ def all_of(chain: Chain) -> dict[str, Any]:
         found[name] = list(part.dump())
         if isinstance(part, TablePart):
             part._table.check()
-            found[name] += [[row.id for row in order] for order in part._table._orders if not isinstance(order, PackedRows)]
+            found[name] += [
+                [row.id for row in order] for order in part._table._orders if not isinstance(order, PackedRows | GroupedIdsIndex)
+            ]
             found[name] += [[row.id for row in order] for order in part._table._lazy]
     found["journal"] = state.journal.position(), len(state.journal)
     found["here"] = structs.astuple(state.position)

@@ -62,7 +62,7 @@ OF_UNIT: dict[str, Callable[[State, Any], Iterable[Row | None]]] = {
         None if (row := state.comments.by_permlink.get(*key)) is None else state.comment_contents.by_comment.get(row.id)
     ],
     "comment_votes": lambda state, key: (
-        () if (row := state.comments.by_permlink.get(*key)) is None else state.comment_votes.by_comment_voter.equal(row.id)
+        () if (row := state.comments.by_permlink.get(*key)) is None else state.comment_votes.of_comment.of(row.id)
     ),
     "rc/accounts": lambda state, key: [RC.of(state).accounts.by_account.get(*key)],
     "reputation/rows": lambda state, key: [] if (kept := known_reputations(state)) is None else [kept.by_account.get(*key)],
@@ -297,7 +297,7 @@ class CopiedState:
 
     def _remove(self, name: str, table: Table[Any], row: Row) -> None:
         if name == "comments":
-            for vote in list(self.state.comment_votes.by_comment_voter.equal(row.id)):
+            for vote in self.state.comment_votes.of_comment.of(row.id):
                 self.state.comment_votes.remove(vote)
         table.remove(row)
 

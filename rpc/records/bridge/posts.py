@@ -8,7 +8,7 @@ from rpc.declare.record_encoder import Json
 from rpc.declare.record_fields import BigText, FieldPath, OptionalFieldPath
 from rpc.records.bridge.kinds import FreeObject, Number, RoleName, SbdNumber, SbdText, TextList
 from rpc.records.comments import NO_COMMENT, NO_CONTENT
-from rpc.records.discussions import VOTES_OF_UNIT, title_of
+from rpc.records.discussions import VOTES_OF_UNIT, title_of, votes_on
 from state.operations.content import Beneficiary
 from state.plugins.social.chain_reader import Payout, Worth, payout_of
 from state.plugins.social.community_payloads import GUEST
@@ -139,12 +139,12 @@ class PostReader(Struct):
 
     def view(self, comment: Comment) -> BridgePostView:
         """Return the view of a post or a reply."""
-        state, kept, votes_on = self.state, self.kept, self.state.comment_votes.by_comment_voter.equal
+        state, kept = self.state, self.kept
         row = kept.posts.by_comment.get(comment.id)
         texts = state.comment_contents.by_comment.get(comment.id) or NO_CONTENT
         root = state.comments.get(comment.root_comment) or NO_COMMENT
         accounts = state.accounts
-        votes = [BridgeVoteRecord(accounts.find(vote.voter).name, vote.rshares) for vote in votes_on(comment.id)]
+        votes = [BridgeVoteRecord(accounts.find(vote.voter).name, vote.rshares) for vote in votes_on(state, comment.id)]
         state.work.spend(len(votes) // VOTES_OF_UNIT, "votes")
         rshares = [vote.rshares for vote in votes]
         reputation = shown_reputation(kept.facts.reputation(state, comment.author))

@@ -185,7 +185,7 @@ def mark_votes(state: State, comment: Comment) -> None:
     """Mark the votes on a comment as counted in a payout. From hardfork 12 on, this is done only if another payout follows."""
     if state.hardfork >= 12 and payout_time(state, comment) == constants.TIME_MAX:
         return
-    for vote in list(state.comment_votes.by_comment_voter.equal(comment.id)):
+    for vote in state.comment_votes.of_comment.of(comment.id):
         state.work.spend(1, "votes of paid posts")
         state.comment_votes.modify(vote, num_changes=LEFT_OVER)
 
@@ -227,7 +227,7 @@ def pay_curators(state: State, comment: Comment, reward: int) -> tuple[int, int]
     if total == 0:
         return 0, reward
     paid = 0
-    votes = sorted(state.comment_votes.by_comment_voter.equal(comment.id), key=lambda vote: (-vote.weight, vote.voter))
+    votes = sorted(state.comment_votes.of_comment.of(comment.id), key=lambda vote: (-vote.weight, vote.voter))
     for vote in votes:
         part = reward * vote.weight // total
         if part == 0:

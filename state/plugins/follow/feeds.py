@@ -8,12 +8,12 @@ skip them. Source: block-processing.md §7.4; rpc-api.md §6.4.
 from collections.abc import Iterator
 from heapq import merge
 from itertools import takewhile
-from operator import attrgetter
+from operator import attrgetter, not_
 
 from msgspec import Struct
 
 from state.protocol.constants import TIME_MAX
-from state.store import AppendLists, Journal, Ordered, Row, Table, Unique
+from state.store import AppendLists, Journal, Ordered, Packed, Row, Table, Unique
 from state.tables.content import Comments
 
 # Adding an entry removes the entries whose number is smaller by more than this. A list therefore has at most 501 entries.
@@ -41,6 +41,7 @@ class BlogEntries(Table[BlogEntry]):
     `Blogs.find` finds by number.
     """
 
+    packed = Packed(where=(not_, "reblogged_on"))
     by_number = Unique("account", "number")
     reblogs = Ordered("comment", "account", where=(bool, "reblogged_on"))
 
@@ -56,6 +57,7 @@ class BlogSpan(Row):
 class BlogSpans(Table[BlogSpan]):
     """The spans of all non-empty blogs."""
 
+    packed = Packed()
     by_account = Unique("account")
 
 

@@ -138,7 +138,7 @@ def counted_followers(state: State, kept: FollowIndex, account: str, units: int)
 
     For the first post of a transaction, the work limit is raised by as much as the followers need, since a client can't split a post.
     """
-    followers = [row.follower for row in map(kept.follows.find, kept.relations.get(account)) if row.what & BLOG]
+    followers = [row.follower for row in map(kept.follows.peek, kept.relations.get(account)) if row is not None and row.what & BLOG]
     state.work.allow(-(-len(followers) // FOLLOWERS_AT_ONCE) * units, FEEDS)
     for place in range(0, len(followers), FOLLOWERS_AT_ONCE):
         state.work.spend(units, FEEDS)

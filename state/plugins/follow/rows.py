@@ -5,7 +5,7 @@ from collections.abc import Callable
 from state.plugins.follow.feeds import Blogs, Feeds
 from state.plugins.follow.operations import FollowOperation
 from state.plugins.reputation import Reputations
-from state.store import AppendLists, Ordered, Row, Setter, Table, Unique
+from state.store import AppendLists, Ordered, Packed, Row, Setter, Table, Unique
 from state.tables import State
 
 # Bits of a relation with the reference's numbers, of which bit 0 means "undefined".
@@ -27,6 +27,7 @@ class Follow(Row):
 class Follows(Table[Follow]):
     """All current and ended relations."""
 
+    packed = Packed()
     by_pair = Unique("follower", "following")
     by_following = Ordered("following", "follower", lazy=True)
     by_follower = Ordered("follower", "following", lazy=True)
@@ -43,6 +44,7 @@ class FollowCount(Row):
 class FollowCounts(Table[FollowCount]):
     """Counts of all accounts with current or ended relations."""
 
+    packed = Packed()
     by_account = Unique("account")
     set_counts = Setter("follower_count", "following_count")
 
@@ -67,7 +69,8 @@ class BlogAuthor(Row):
 class BlogAuthors(Table[BlogAuthor]):
     """The reblogged authors of every blog."""
 
-    by_pair = Ordered("blogger", "guest", unique=True)
+    packed = Packed()
+    by_pair = Ordered("blogger", "guest", unique=True, lazy=True)  # only queries read its order
 
 
 class FollowIndex:

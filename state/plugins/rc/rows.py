@@ -4,7 +4,7 @@ from state.effects.mana import saturated
 from state.plugins.rc.prices import NO_USAGE, RESOURCES, Rates, Resource, cost, rates_of
 from state.plugins.rc.usage import Usage
 from state.protocol.constants import TIME_MAX
-from state.store import Row, Setter, Table, Unique
+from state.store import Packed, Row, Setter, Table, Unique
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.globals import SubsidyParams
@@ -55,6 +55,7 @@ class RcAccount(Row):
 class RcAccounts(Table[RcAccount]):
     """Credits by account, empty until credits start."""
 
+    packed = Packed()
     by_account = Unique("account")
     set_mana = Setter("mana", "mana_time")
     set_maximum = Setter("last_max", "mana")

@@ -101,7 +101,7 @@ def rshares_of(state: State, comment: Comment) -> int:
     """
     if state.hardfork >= FUND_HARDFORK and comment.cashout_time != TIME_MAX:
         return comment.net_rshares
-    return sum([vote.rshares for vote in state.comment_votes.by_comment_voter.equal(comment.id)])
+    return sum([vote.rshares for vote in state.comment_votes.of_comment.of(comment.id)])
 
 
 def ignores(state: State, account: str, other: str) -> bool:

@@ -2,7 +2,7 @@
 
 from operator import not_
 
-from state.store import Ordered, Row, Table, Unique
+from state.store import Ordered, Packed, Row, Table, Unique
 
 NO_POST = -1
 
@@ -59,6 +59,7 @@ class Subscription(Row):
 class Subscriptions(Table[Subscription]):
     """All subscriptions."""
 
+    packed = Packed()
     by_pair = Unique("community", "account")
     by_account = Ordered("account", "community", lazy=True)
     by_community = Ordered("community", "-id", lazy=True)
@@ -100,6 +101,7 @@ class SocialPosts(Table[SocialPost]):
     by their comments.
     """
 
+    packed = Packed(where=(not_, "is_deleted"))
     deleted = Ordered("author", "permlink", where=(bool, "is_deleted"))
     by_comment = Unique("comment")
     by_author = Ordered("author", "is_reply", "-comment", where=(not_, "is_deleted"), lazy=True)
@@ -118,6 +120,7 @@ class Reblog(Row):
 class Reblogs(Table[Reblog]):
     """All reblogs."""
 
+    packed = Packed()
     by_pair = Unique("post", "account")
     by_post = Ordered("post", "account", lazy=True)
     by_account = Ordered("account", "-created", "-post", lazy=True)
@@ -144,6 +147,7 @@ def is_about_a_post(post: int) -> bool:
 class Notifications(Table[Notification]):
     """All notifications, oldest first. Their number grows with the chain, by at most a few per operation."""
 
+    packed = Packed()
     by_dst = Ordered("dst", where=(bool, "dst"), lazy=True)
     by_community = Ordered("community", where=(bool, "community"), lazy=True)
     by_post = Ordered("post", where=(is_about_a_post, "post"), lazy=True)
@@ -163,6 +167,7 @@ class SentOnce(Row):
 class SentOnceTable(Table[SentOnce]):
     """The keys of all notifications that are sent only once: those of votes, mentions and flags."""
 
+    packed = Packed()
     by_all = Unique("type", "post", "account")
 
 
@@ -176,4 +181,5 @@ class LastRead(Row):
 class LastReads(Table[LastRead]):
     """Times of the accounts that have marked their notifications as read."""
 
+    packed = Packed()
     by_account = Unique("account")
