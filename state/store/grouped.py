@@ -8,6 +8,7 @@ from struct import Struct as Layout
 from sys import byteorder
 from typing import Any, Generic, TypeVar, Union, overload
 
+from state.store.columns import CorruptData
 from state.store.rows import Restore, Row, RowSource, run_steps
 from state.store.slots import Slots
 from state.store.unique import index_of
@@ -126,6 +127,7 @@ class GroupedIds:
 ID = "I"  # of arrays
 ID_OF = Layout("=I").pack
 ID_BYTES = array(ID).itemsize
+ID_MAX = (1 << 8 * ID_BYTES) - 1
 FEW_BYTES = 64 * ID_BYTES
 assert ID_BYTES == 4
 
@@ -167,7 +169,9 @@ class GroupedIdsIndex(Generic[RowT]):
         self._remove_from(old, row.id)
 
     def restore(self, rows: dict[int, RowT], ids: list[int] | None = None) -> None:
-        """Replace all rows. Only the table calls this."""
+        """Replace all rows. Only the table calls this. Raises CorruptData for an id that is too large."""
+        if max(rows, default=0) > ID_MAX:
+            raise CorruptData(f"an id above {ID_MAX}")
         self._groups.chunks.clear()
         for row in rows.values():
             self.insert(row)
@@ -188,20 +192,22 @@ class GroupedIdsIndex(Generic[RowT]):
         assert all(list(self.ids(value)) == sorted(self.ids(value)) for value, _ in self._groups.items()), "ids out of order"
 
     def _put(self, value: int, row_id: int) -> None:
-        groups, packed = self._groups, ID_OF(row_id)
-        group = groups.get(value)
+        group, packed = self._groups.get(value), ID_OF(row_id)
         if group is None:
-            groups.put(value, packed)
+            self._groups.put(value, packed)
         elif isinstance(group, bytes) and len(group) < FEW_BYTES and int.from_bytes(group[-ID_BYTES:], byteorder) < row_id:
-            groups.put(value, group + packed)
+            self._groups.put(value, group + packed)
         else:
-            changed = group if isinstance(group, array) else array(ID, group)
-            insort(changed, row_id)
-            groups.put(value, changed)
+            ids = self.ids(value)
+            insort(ids, row_id)
+            self._keep(value, ids)
 
     def _remove_from(self, value: int, row_id: int) -> None:
         ids = self.ids(value)
         at = bisect_left(ids, row_id)
         assert ids[at] == row_id, "the row is not in the index"
         del ids[at]
+        self._keep(value, ids)
+
+    def _keep(self, value: int, ids: "array[int]") -> None:
         self._groups.put(value, (ids.tobytes() if len(ids) * ID_BYTES <= FEW_BYTES else ids) or None)

@@ -26,6 +26,7 @@ from msgspec.structs import astuple
 
 from state.protocol.errors import NotUnique
 from state.store.columns import CorruptData
+from state.store.grouped import GroupedIdsIndex
 from state.store.keys import Where, test_function
 from state.store.lazy.incremental import ReadMode
 from state.store.rows import SPARSE_SHARE, Restore, Row
@@ -391,18 +392,21 @@ class PackedRows(Generic[RowT]):
         """Add the dumped chunks of `count` rows, after the hot rows were restored, by one message per step. The eager `indices` of the
         table must exclude the rows. Raises CorruptData or NotUnique.
         """
-        others = [index for index in indices if index is not self]
+        grouped = [index for index in indices if isinstance(index, GroupedIdsIndex)]
+        others = [index for index in indices if index is not self and index not in grouped]
         for message in messages:
             try:
                 for number, mask, data in _MESSAGE.decode(message):
-                    self._load(number, mask, data, next_id, others)
+                    for row in self._load(number, mask, data, next_id, others):
+                        for index in grouped:
+                            index.insert(row)
             except (MsgspecError, UnicodeDecodeError) as error:
                 raise CorruptData(str(error)) from None
             yield
         if self.count != count:
             raise CorruptData(f"{self.count} packed rows instead of {count}")
 
-    def _load(self, number: int, mask: int, data: bytes, next_id: int, others: list[Any]) -> None:
+    def _load(self, number: int, mask: int, data: bytes, next_id: int, others: list[Any]) -> list[RowT]:
         begin, end, rows = number << CHUNK_BITS, len(data), list[RowT]()
         positions = POSITIONS.unpack_from(data) if end >= POSITIONS.size else ()
         if not positions or (positions[0], positions[-1]) != (POSITIONS.size, end) or list(positions) != sorted(positions):
@@ -430,6 +434,7 @@ class PackedRows(Generic[RowT]):
                     raise NotUnique(CLASH)
                 index.ids.add(key, row.id)
             self.count += 1  # for each row, since `has` finds no packed row while the number is 0
+        return rows
 
     # -------------------------------------------------------------- as an index of the settled rows
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from msgspec import msgpack
 
 from state.protocol.errors import NotUnique, UnknownKey
-from state.store import Due, Grouped, Journal, Ordered, Packed, Row, Table, Unique, serializers
+from state.store import Due, Grouped, GroupedIds, Journal, Ordered, Packed, Row, Table, Unique, serializers
 from state.store import packed as store_packed
 from state.store.columns import CorruptData
 from state.store.packed import CHUNK, PACKED_SIZE_MAX, PackedKeys
@@ -476,3 +476,50 @@ def test_any_changed_byte_is_refused_or_gives_a_table_that_can_be_read(place: in
     things.check()
     for row in list(things):
         assert things.find(row.id) is row
+
+
+class Vote(Row):
+    """A row that refers to another one."""
+
+    post: int = 0
+    weight: int = 0
+
+
+class Votes(Table[Vote]):
+    """A packed table with groups of ids."""
+
+    packed = Packed()
+    of_post = GroupedIds("post")
+
+
+def test_groups_of_ids_include_packed_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("state.store.packed.HOT_ROWS", 0)
+    monkeypatch.setattr("state.store.grouped.FEW_BYTES", 8)
+    journal = Journal()
+    table = Votes(journal)
+    for number in range(40):
+        table.insert(Vote(post=number % 7, weight=number))
+    journal.commit(journal.position())
+    table.packing.pack(30)  # type: ignore[union-attr]
+    table.check()
+    mark = journal.position()
+    rows = table.of_post.of(3)
+    assert [row.weight for row in rows] == [3, 10, 17, 24, 31, 38]
+    table.modify(rows[1], post=4)
+    table.remove(rows[0])
+    assert [row.id for row in table.of_post.of(3)] == [17, 24, 31, 38]
+    assert [row.id for row in table.of_post.of(4)] == [4, 10, 11, 18, 25, 32, 39]
+    table.check()
+    journal.undo(mark)
+    table.check()
+    put_back = run_steps(table.copying())
+    for row in table.of_post.of(3):
+        table.remove(row)
+    assert table.of_post.of(3) == []
+    journal.commit(journal.position())
+    put_back()
+    table.check()
+    other = Votes(Journal())
+    TablePart(other).read(iter(list(TablePart(table).dump())))()
+    other.check()
+    assert [row.weight for row in other.of_post.of(3)] == [3, 10, 17, 24, 31, 38]
