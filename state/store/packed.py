@@ -192,14 +192,15 @@ class PackedKeys:
 class FoundRows(dict[Any, RowT]):
     """Hot rows by id or key. `find` returns a packed row or None, so reading an item never raises KeyError."""
 
-    __slots__ = ("_find",)
+    __slots__ = ("_find", "_packed")
 
-    def __init__(self, find: Callable[[Any], RowT | None]) -> None:
+    def __init__(self, find: Callable[[Any], RowT | None], packed: "PackedRows[RowT]") -> None:
         super().__init__()
-        self._find = find
+        self._find, self._packed = find, packed
 
     def __missing__(self, key: Any) -> RowT | None:
-        return self._find(key)
+        # No call where no rows are packed, because most insertions look up a key that is missing.
+        return self._find(key) if self._packed.count else None
 
 
 class FoundKeys(FoundRows[RowT]):
@@ -212,7 +213,7 @@ class FoundKeys(FoundRows[RowT]):
 
     def setdefault(self, key: Any, row: RowT) -> RowT:
         """Return the row with this key. If there is none, add `row` and return it."""
-        found: RowT | None = self[key]
+        found = self[key] if self._packed.count else self.get(key)
         if found is None:
             self[key] = found = row
         return found
@@ -224,7 +225,7 @@ class PackedUniqueIndex(UniqueIndex[RowT]):
     def __init__(self, fields: tuple[str, ...], packed: "PackedRows[RowT]") -> None:
         self.ids = PackedKeys()
         self._packed = packed
-        super().__init__(fields, FoundKeys(self._find))
+        super().__init__(fields, FoundKeys(self._find, packed))
         packed.keys.append(self)
 
     def has(self, key: Any) -> bool:
@@ -250,7 +251,7 @@ class PackedRows(Generic[RowT]):
 
     def __init__(self, declared: Packed, row: type[RowT], special: Callable[[], dict[str, Any]], read_mode: ReadMode) -> None:
         self.fields, self.entry = declared.fields, declared.is_settled
-        self.hot: FoundRows[RowT] = FoundRows(self._find)
+        self.hot: FoundRows[RowT] = FoundRows(self._find, self)
         self.keys: list[PackedUniqueIndex[RowT]] = []
         self.count = 0
         # By the number of the chunk. Bit n of a mask is set if row n of the chunk is packed. The bytes of a row that was unpacked remain
