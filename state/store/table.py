@@ -1,6 +1,7 @@
 """`Table`, which contains the rows of one type and their indices. Every write goes through the table and is recorded in the journal."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice, zip_longest
 from types import FunctionType
 from typing import Any, ClassVar, Generic, TypeVar, get_args
@@ -290,16 +291,16 @@ class Table(BackgroundLoadable, Generic[RowT]):
         Restoring is not journaled. The caller must restore the journal together with the tables, and copy the removed rows to which only
         the journal refers (`copying_values`). If the table is still loading, the load is finished first.
         """
-        rows, next_id = self._rows.copy(), self.next_id
-        is_in_order = self._in_order
+        rows, next_id, is_in_order = self._rows.copy(), self.next_id, self._in_order
         yield
-        values = yield from copying_values(list(rows.values()), lambda: self.journal.on_undone())
-        keys, orders = [], []
+        pause = self.journal.on_undone
+        values = yield from copying_values(list(rows.values()), pause)
+        parts: list[Callable[[], None]] = []
         for index in self._keys:
-            keys.append((index.by_key, index.by_key.copy()))
+            parts.append(partial(_replace, index.by_key, index.by_key.copy()))
             yield
         for order in self._orders:
-            orders.append(order.copy())
+            parts.append(order.copy())
             yield
 
         def put_back() -> None:
@@ -307,10 +308,9 @@ class Table(BackgroundLoadable, Generic[RowT]):
             # In place: other objects hold bound methods of these dictionaries.
             _replace(self._rows, rows)
             values()
-            for by_key, kept in keys:
-                _replace(by_key, kept)
-            for order in orders:
-                order()
+            for part in parts:
+                part()
+                pause()
             for lazy in self._lazy:
                 lazy.restore(rows)
             self.next_id, self._in_order = next_id, is_in_order
