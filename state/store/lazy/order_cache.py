@@ -60,7 +60,10 @@ class OrderCache:
 
     def _drop(self, key: Key) -> None:
         scope, name = key
-        self._read_mode.memory.remove(self._orders.pop(key))
+        order = self._orders.pop(key, None)
+        if order is None:  # as in a round of the query memory that dropped all orders with their view, or after a step of a dropped order
+            return
+        self._read_mode.memory.remove(order)
         del self._names[scope][name]
         if not self._names[scope]:
             del self._names[scope]

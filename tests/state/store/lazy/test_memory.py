@@ -7,7 +7,8 @@ import pytest
 
 from state.store import Journal, LazyOrder, Ordered, Row, Table
 from state.store.lazy.incremental import NotReady, ReadMode
-from state.store.lazy.memory import HELD_PERIODS, QueryMemory
+from state.store.lazy.memory import HELD_PERIODS, QueryData, QueryMemory
+from state.store.lazy.order_cache import OrderCache
 
 COUNT = 2000
 
@@ -143,3 +144,49 @@ def test_an_order_of_another_owner() -> None:
     for _ in range(HELD_PERIODS):
         read_mode.memory.end_period()
     assert (len(read_mode.memory), read_mode.memory.size, dropped) == (0, 0, [1])
+
+
+class View(QueryData):
+    """A view with lists, which are dropped with it."""
+
+    memory_size = 1000
+
+    def __init__(self, read_mode: ReadMode) -> None:
+        super().__init__()
+        self.lists = OrderCache(read_mode)
+
+    def drop(self) -> None:
+        self.lists.clear()
+
+
+def test_a_view_and_its_lists_are_dropped_together() -> None:
+    read_mode = ReadMode()
+    memory, views = read_mode.memory, [View(read_mode) for _ in range(2)]
+    for view in views:
+        memory.used(view, is_query=True)
+        memory.resized(view)
+        for name in "ab":
+            view.lists.refreshed("all", name, lambda: (lambda n: (n, n), range(10)))
+    memory.limit = 1
+    for _ in range(HELD_PERIODS):
+        memory.end_period()
+    assert (len(memory), memory.size, [len(view.lists) for view in views]) == (0, 0, [0, 0])
+
+
+def test_a_step_of_a_list_that_was_dropped_meanwhile() -> None:
+    read_mode = ReadMode()
+    memory, lists = read_mode.memory, OrderCache(read_mode)
+
+    def read() -> object:
+        return lists.refreshed("all", "a", lambda: (lambda n: (n, n), range(10_000))).first()
+
+    with pytest.raises(NotReady) as caught:
+        read_mode.try_read(read)
+    lists.clear()
+    while caught.value.advance():
+        pass
+    memory.limit = 1
+    for _ in range(HELD_PERIODS + 1):
+        memory.end_period()
+    assert (len(memory), memory.size, len(lists)) == (0, 0, 0)
+    assert read() == 0
