@@ -1,4 +1,4 @@
-"""Where the texts of comments stand in the chain: found when a block becomes irreversible, and read from there."""
+"""Finds the positions of comments' texts in the chain when a block becomes irreversible, and reads the texts from there."""
 
 from collections.abc import Iterator
 from functools import lru_cache

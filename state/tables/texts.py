@@ -1,10 +1,10 @@
 """`CommentContents`, the table of the texts of comments. Texts of irreversible blocks are not in memory, but read from their block.
 
 A row of a reversible block is an object, as in every table. Once its block is irreversible, the table keeps a record of 18 bytes instead:
-where the operation that wrote the texts stands in the chain. Reading such a row makes an object that the table doesn't keep. Writing to it
+the position in the chain of the operation that wrote the texts. Reading such a row makes an object that the table doesn't keep. Writing to it
 makes it an object of the table again, until the block of the write is irreversible too.
 
-Texts that stand in no block, for example those of a fork file, are packed instead. So are those that would take too long to read: bodies
+Texts that are in no block, for example those of a fork file, are packed instead. So are those that would take too long to read: bodies
 after expensive patches or after many edits.
 """
 
@@ -321,11 +321,11 @@ class CommentContents(Table[CommentContent]):
             self._packed[row.id] = pack_texts(texts)
 
     def pack_later(self, row: CommentContent) -> None:
-        """Pack a row whose texts stand in no block, when `release_rows` is called."""
+        """Pack a row whose texts are in no block, when `release_rows` is called."""
         self._without_block.append(row.id)
 
     def release_rows(self) -> None:
-        """Release the objects of rows with a record, and pack some rows whose texts stand in no block. Call it when no transaction is
+        """Release the objects of rows with a record, and pack some rows whose texts are in no block. Call it when no transaction is
         pending.
         """
         for _ in range(min(PACKED_PER_BLOCK, len(self._without_block))):
@@ -376,13 +376,13 @@ class CommentContents(Table[CommentContent]):
     def restoring(
         self, chunks: Iterable[tuple[list[CommentContent], list[int]]], next_id: int, orders: Iterable[list[int]] = ()
     ) -> Iterator[None]:
-        """Replace all rows, as every table does. They stand in no block."""
+        """Replace all rows, as every table does. Their texts are in no block."""
         yield from self.restoring_records(chunks, next_id, NO_RECORDS)
 
     def restoring_records(
         self, chunks: Iterable[tuple[list[CommentContent], list[int]]], next_id: int, records: "Records"
     ) -> Iterator[None]:
-        """Replace all rows by those with records, and rows that stand in no block."""
+        """Replace all rows by those with records, and rows whose texts are in no block."""
         own = self.raw_attributes()
         yield from super().restoring(chunks, next_id)
         for each in (own["writes"], own["_unpacked"], own["_unneeded"], own["_edits"], own["_without_block"], own["_recent"]):

@@ -112,7 +112,7 @@ def counted(state: State, kept: Social) -> PayoutTotalsIndex:
 def counting(state: State, kept: Social) -> Generator[None, None, PayoutTotalsIndex]:
     """Compute the payout totals of all posts and replies that are unpaid now. Yield after each step.
 
-    The state can change between steps. Then the result counts for nothing, since its key has changed (`figures`).
+    The state can change between steps. Then the result is not used, since its key has changed (`figures`).
     """
     worth, earning = kept.facts.worth(state), kept.facts.earning
     comments = list(kept.view.unpaid())
