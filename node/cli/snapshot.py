@@ -216,7 +216,7 @@ def older_blocks(path: Path, folder: Path | None, wire: Wire) -> Older:
             return {block.number: wire.pack_block(block) for block in blocks_of(snapshot, wire)}.get
     finally:
         snapshot.close()
-    return OlderBlocks(folder or path.resolve().parent.parent, wire).find
+    return OlderBlocks(folder or path.resolve().parent.parent).packed
 
 
 def spec_for(name: str, opened: Snapshot, folder: Path | None = None) -> tuple[ChainSpec, Path | None]:

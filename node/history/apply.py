@@ -233,7 +233,7 @@ def attach_source(chain: Chain, source: BlockSource, older: OlderBlocks) -> Call
     Return a function to call before the chain gets other blocks than those of the file. Return None if the file can't be read at any place,
     for example because it is compressed.
     """
-    if not source.last or older.find(source.last) is None:
+    if not source.last or older.packed(source.last) is None:
         return None
     state = chain.state
     last: int | None = None  # the last block to be read from the file; None: no limit
@@ -249,7 +249,7 @@ def attach_source(chain: Chain, source: BlockSource, older: OlderBlocks) -> Call
 
     state.listeners.before_block.append(note)
     chain.irreversible_blocks.attach_log(
-        older.find, lambda: state.props.head_block_number if last is None else last, older.part, is_own=False
+        older.packed, lambda: state.props.head_block_number if last is None else last, older.part, is_own=False
     )
     return lambda: limit(chain.irreversible)
 

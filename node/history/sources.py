@@ -13,6 +13,7 @@ from node.storage.blockfile import SYSTEM, BlockFile
 from node.storage.blocklog import LOG_NAME
 from node.storage.disk import Readable
 from node.storage.frames import number_at, walk_back
+from node.storage.stored_blocks import StoredBlocks
 from state.protocol.transaction import OFFSET, SignedBlock, Wire
 
 STANDARD_INPUT = Path("-")
@@ -163,36 +164,22 @@ class Pipe:
             os.close(self._descriptor)
 
 
-class OlderBlocks:
+class OlderBlocks(StoredBlocks):
     """Random access, by number, to the blocks before the head that a chain starts with. Works for an uncompressed block log; finds no block
     in other sources.
 
-    The first call of `find` reads the offsets of all blocks, and keeps 8 bytes per block in memory.
+    The first read of a block also reads the offsets of all blocks, and keeps 8 bytes per block in memory.
     """
 
-    def __init__(self, path: Path, wire: Wire) -> None:
-        self._log = path / LOG_NAME if path.is_dir() else path
+    def __init__(self, path: Path) -> None:
+        self.path = path / LOG_NAME if path.is_dir() else path
         self._starts: array[int] | None = None
         self._file: Readable | None = None
         self._begin, self._is_closed = 0, False
         self._process = os.getpid()
         self._files: list[Readable] = []
 
-    def find(self, number: int) -> bytes | None:
-        """Return the bytes of a block, or None if the file doesn't contain it. Raises FileError if the file was cut."""
-        place = self._place(number)
-        return None if place is None else self._read(number, *place)
-
-    def part(self, number: int, left: int, size: int) -> bytes | None:
-        """Return at most `size` bytes that begin `left` bytes before the end of a block, or None if the file doesn't contain it."""
-        place = self._place(number)
-        if place is None:
-            return None
-        begin = max(place[1] - left, place[0])
-        return self._read(number, begin, min(begin + size, place[1]))
-
     def _place(self, number: int) -> tuple[int, int] | None:
-        """Return the begin and the end of a block's bytes, or None if the file doesn't contain it."""
         if self._starts is None:
             self._starts = self._look()
         index = number - self._begin
@@ -202,28 +189,28 @@ class OlderBlocks:
 
     def _read(self, number: int, begin: int, end: int) -> bytes:
         try:
-            if self._file is not None and self._process != os.getpid():
-                # A forked child has closed the file. The number of its descriptor can be that of another file, so it isn't closed again.
-                self._files.append(self._file)
-                self._file, self._process = SYSTEM.open_to_read(self._log), os.getpid()
-            file = self._file or SYSTEM.open_to_read(self._log)
-            with nullcontext() if self._file else closing(file):
-                data = file.read(end - begin, begin)
+            return super()._read(number, begin, end)
         except OSError as error:
-            raise FileError(f"{self._log}: block {number}, at byte {begin}, can't be read: {error.strerror}") from None
-        if len(data) < end - begin:
-            raise FileError(f"{self._log}: block {number}, at byte {begin}, is gone: another program has cut the file")
-        return data
+            raise FileError(f"{self.path}: block {number}, at byte {begin}, can't be read: {error.strerror}") from None
+
+    def _read_at(self, begin: int, size: int) -> bytes:
+        if self._file is not None and self._process != os.getpid():
+            # A forked child has closed the file. The number of its descriptor can be that of another file, so it isn't closed again.
+            self._files.append(self._file)
+            self._file, self._process = SYSTEM.open_to_read(self.path), os.getpid()
+        file = self._file or SYSTEM.open_to_read(self.path)
+        with nullcontext() if self._file else closing(file):
+            return file.read(size, begin)
 
     def close(self) -> None:
-        """Close the file. Each later call of `find` opens it."""
+        """Close the file. Each later read opens it."""
         if self._file is not None:
             self._file.close()
             self._file = None
         self._is_closed = True
 
     def _look(self) -> "array[int]":
-        path = self._log
+        path = self.path
         none: array[int] = array("Q")
         try:
             # The file stays open until `close`.

@@ -65,7 +65,7 @@ async def _replay_file(settings: Settings, task: Replay) -> int:
         settings = with_plugins_of(task.start, settings)
     context = NodeContext(settings)
     is_done = False
-    older = OlderBlocks(task.source, context.chain.state.wire)
+    older = OlderBlocks(task.source)
     with opened_folder(context) as (folder, _), closing(older):
         async with stopped_by_signals(context.stop, context.interrupt):
             if folder is not None:
@@ -131,7 +131,7 @@ def with_plugins_of(path: Path, settings: Settings) -> Settings:
 def start_at(chain: Chain, task: Replay, older: OlderBlocks) -> None:
     """Load the snapshot of a replay into a chain at genesis. If the replay's source is a block log, earlier blocks are read from it."""
     assert task.start is not None
-    head = load_snapshot(chain, task.start, SystemDisk(), older.find).finish()
+    head = load_snapshot(chain, task.start, SystemDisk(), older.packed).finish()
     expected = task.checkpoints.get(head.number)
     if expected is not None and expected.hex() != head.block_id:
         raise BlockRefused(head.number, f"is {head.block_id} in {task.start}, but the checkpoint requires {expected.hex()}")

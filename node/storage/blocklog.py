@@ -22,6 +22,7 @@ from node.storage.blockfile import SYSTEM, BlockFile
 from node.storage.damage import Damaged, Layout, block_id, lay_out_known, lay_out_unknown
 from node.storage.disk import Disk, File, copy_part, read_whole
 from node.storage.frames import SumsDigest, entries, frame_sums, packed_entries, walk_back
+from node.storage.stored_blocks import StoredBlocks
 from node.storage.switch_journal import InterruptedSwitch, SwitchRecord, drop_switch, read_switch, write_switch
 from node.storage.sync_marks import SyncMark, newest_mark, write_mark
 from state.protocol.transaction import OFFSET, SignedBlock, Wire, frame
@@ -42,7 +43,7 @@ class LogTip(Struct, frozen=True):
     sums: SumsDigest = field(default_factory=SumsDigest)
 
 
-class BlockLog:
+class BlockLog(StoredBlocks):
     """The block log of a folder with its side files, locked against other processes until `close`.
 
     `notes` describes the repairs made on opening, as sentences for the node's log; `torn` is the number of bytes that were cut off. A log
@@ -214,36 +215,16 @@ class BlockLog:
         if last is not None and crc32(frame(last, self._starts[-1])) != self._sums[-1]:
             raise FileError(f"{self.path} was replaced")
 
-    def packed(self, number: int) -> bytes | None:
-        """Return the bytes of a block, or None if the log doesn't have it. Raises FileError if another program truncated the file."""
-        place = self._place(number)
-        return None if place is None else self._read(number, *place)
-
-    def part(self, number: int, left: int, size: int) -> bytes | None:
-        """Return at most `size` bytes that begin `left` bytes before the end of a block, or None if the log doesn't have it. Raises
-        FileError as `packed` does.
-        """
-        place = self._place(number)
-        if place is None:
-            return None
-        begin = max(place[1] - left, place[0])
-        return self._read(number, begin, min(begin + size, place[1]))
-
     def _place(self, number: int) -> tuple[int, int] | None:
-        """Return the begin and the end of a block's bytes, or None if the log doesn't have it."""
         head, index = self._head, number - self._base.number - 1
         if index < 0 or number > head.number:
             return None
         return self._starts[index], (self._starts[index + 1] if number < head.number else head.end) - OFFSET.size
 
-    def _read(self, number: int, begin: int, end: int) -> bytes:
+    def _read_at(self, begin: int, size: int) -> bytes:
         if self._process != os.getpid():
             self.reopen()
-        data = self._log.read(end - begin, begin)
-        if len(data) < end - begin:
-            # Without this check, a client would get the parse error of the truncated block as an error in its own block.
-            raise FileError(f"{self.path}: block {number}, at byte {begin}, is gone: another program has cut the file")
-        return data
+        return self._log.read(size, begin)
 
     def blocks(self, first: int = 0) -> BlockFile:
         """Open the log for reading from block `first` on, by default from its first one, oldest first."""

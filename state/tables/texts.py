@@ -1,7 +1,7 @@
 """`CommentContents`, the table of the texts of comments. Texts of irreversible blocks are not in memory, but read from their block.
 
 A row of a reversible block is an object, as in every table. Once its block is irreversible, the table keeps a record of 18 bytes instead:
-the position in the chain of the operation that wrote the texts. Reading such a row makes an object that the table doesn't keep. Writing to it
+the position of the operation that wrote the texts. Reading such a row makes an object that the table doesn't keep. Writing to it
 makes it an object of the table again, until the block of the write is irreversible too.
 
 Texts that are in no block, for example those of a fork file, are packed instead. So are those that would take too long to read: bodies

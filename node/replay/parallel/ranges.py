@@ -146,7 +146,7 @@ def chain_of(name: str, source: Path) -> Chain:
 
 def begin_at(chain: Chain, part: Range, boundary: RangeBoundary) -> str:
     """Load the snapshot at the start of a range. Return "" if its digest is right, else a description of the error. Raises NodeError."""
-    load(chain, Path(boundary.path), SystemDisk(), OlderBlocks(Path(part.source), chain.state.wire).find).finish()
+    load(chain, Path(boundary.path), SystemDisk(), OlderBlocks(Path(part.source)).packed).finish()
     digest = state_digest(chain.state)
     return "" if digest == boundary.digest else f"the state in {boundary.path} has the digest {digest}, not {boundary.digest} as it claims"
 

@@ -35,10 +35,10 @@ class DataCursor:
         with as_data_errors():
             self.chain = chain = new_chain(spec, fork_in(path), self.plugins)
         require_unedited(path)
-        self._older = OlderBlocks(path, chain.state.wire)
+        self._older = OlderBlocks(path)
         with as_data_errors():
             folder = folder_of(path)
-            if path.is_dir() and (found := resume(chain, folder, SYSTEM, self._older.find, latest=latest, is_owner=False)):
+            if path.is_dir() and (found := resume(chain, folder, SYSTEM, self._older.packed, latest=latest, is_owner=False)):
                 found.finish()
             source = open_source(path, chain.state.wire, chain.state.props.head_block_number + 1)
         if not attach_source(chain, source, self._older) and not has_all:
