@@ -15,6 +15,7 @@ from state.protocol.constants import DAY_SECONDS
 from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedBlock
 from state.protocol.virtual import ProposalPay, SpsFund
+from state.store.packed_integers import UINT32, as_array, pack_uint32
 from state.store.serializers import SnapshotPart
 from state.store.slots import MASK, SHIFT, SLOTS
 from state.tables import State
@@ -71,7 +72,7 @@ class AccountHistory:
         for name in accounts:
             row = names(name)
             if row is None:
-                early[name] = early.get(name, b"") + operation_log.INDEX_OF(index)
+                early[name] = early.get(name, b"") + pack_uint32(index)
                 continue
             # `Slots.get` and `Slots.put`, inlined: each operation gets here.
             row_id = row.id
@@ -86,13 +87,13 @@ class AccountHistory:
                 if not len(entries) % RETAINED_ENTRIES:
                     full = [row_id] if full is None else [*full, row_id]
                 continue
-            packed = operation_log.INDEX_OF(index)
+            packed = pack_uint32(index)
             if entries is None:
                 chunk[place] = self._adopt(name, row_id) + packed if name in early else packed
             elif len(entries) < operation_log.FEW_BYTES:
                 chunk[place] = entries + packed
             else:
-                chunk[place] = array(operation_log.INDEX, entries + packed)
+                chunk[place] = array(UINT32, entries + packed)
         self._record((self._take_back, accounts, None))
         if full is not None:
             for row_id in full:
@@ -122,7 +123,7 @@ class AccountHistory:
 
         Freeing many entries at once keeps the cost per entry low. Queries omit dropped entries in any case.
         """
-        entries = operation_log.as_array(self.accounts.by_id.get(row_id) or b"")
+        entries = as_array(self.accounts.by_id.get(row_id) or b"")
         count = dropped(self.recorded, entries)
         if count * SPENT_SHARE > len(entries):
             self._record((self._put_back, row_id, entries[:count]))

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from itertools import accumulate, chain, islice
 from struct import Struct as Layout
-from typing import Any, Union
+from typing import Any
 
 from msgspec import MsgspecError, Raw, Struct, msgpack
 
@@ -22,6 +22,7 @@ from state.protocol.transaction import ID_BYTES, ZERO_ID, SignedBlock
 from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
 from state.store.lazy.incremental import ReadMode
+from state.store.packed_integers import UINT32, UINT32_BYTES, Integers, as_array
 from state.store.rows import Copying
 from state.store.serializers import Install
 from state.store.sized_cache import SizedCache
@@ -181,26 +182,18 @@ class OperationLog:
         return read
 
 
-INDEX = "I"  # of arrays: indices of records, 4 bytes each
-NONE = array(INDEX)
-INDEX_BYTES = NONE.itemsize
-assert INDEX_BYTES == 4
-INDEX_OF = Layout("=I").pack  # bound once, since each operation calls it
-FEW_BYTES = 15 * INDEX_BYTES
-
-Indices = Union[bytes, "array[int]"]
-"""The indices of an account's records, oldest first. Up to FEW_BYTES they are bytes, because an array takes 100 bytes more."""
+FEW_BYTES = 15 * UINT32_BYTES  # up to which the indices of an account's records are bytes
 
 
 class AccountOperationIndex(BackgroundLoadable):
-    """Indices of the records of each account, by id of the account. For accounts with dropped older entries, `firsts` contains their
-    number.
+    """Indices of the records of each account, oldest first, by id of the account. For accounts with dropped entries, `firsts` contains
+    their number.
 
     `early` contains those of names without an account. An operation that creates an account is recorded before the account exists.
     """
 
     def __init__(self, accounts: Accounts) -> None:
-        self.by_id: Slots[Indices] = Slots()
+        self.by_id: Slots[Integers] = Slots()
         self.early: dict[str, bytes] = {}
         self.firsts: dict[int, int] = {}
         self._account = accounts.by_name.get
@@ -228,14 +221,14 @@ class AccountOperationIndex(BackgroundLoadable):
         """Remove the newest entry."""
         row = self._account(name)
         if row is None:
-            self.early[name] = self.early[name][:-INDEX_BYTES]
+            self.early[name] = self.early[name][:-UINT32_BYTES]
             if not self.early[name]:
                 del self.early[name]
             return
         entries = self.by_id.get(row.id)
         assert entries, "there is no entry"
         if isinstance(entries, bytes):
-            self.by_id.put(row.id, entries[:-INDEX_BYTES] or None)
+            self.by_id.put(row.id, entries[:-UINT32_BYTES] or None)
             return
         entries.pop()
         if not entries and row.id not in self.firsts:
@@ -257,11 +250,6 @@ class AccountOperationIndex(BackgroundLoadable):
         entries = self.by_id.get(row_id)
         assert isinstance(entries, array), "entries are dropped from arrays only"
         return entries
-
-
-def as_array(entries: Indices) -> "array[int]":
-    """Return indices as an array, which the caller doesn't change."""
-    return array(INDEX, entries) if isinstance(entries, bytes) else entries
 
 
 # ------------------------------------------------------------------ snapshots
@@ -386,7 +374,7 @@ class AccountOperationIndexPart:
             kept.clear()
         known: set[int | str] = set()
         for chunk in chunks:
-            every = array(INDEX)
+            every = array(UINT32)
             try:
                 keys, begins, counts, data = _ENTRIES.decode(chunk)
                 every.frombytes(data)
@@ -407,7 +395,7 @@ class AccountOperationIndexPart:
                 elif not 0 <= key < self._accounts.next_id:
                     raise CorruptData("entries of an account that doesn't exist")
                 else:
-                    by_id.put(key, entries if first or count * INDEX_BYTES > FEW_BYTES else entries.tobytes())
+                    by_id.put(key, entries if first or count * UINT32_BYTES > FEW_BYTES else entries.tobytes())
                     if first:
                         firsts[key] = first
             yield

@@ -31,6 +31,7 @@ packed   Packed: keeps settled rows as bytes
 setters  Setter: sets certain fields of a row faster than modify
 keys     ComputedKey: computed sort keys; compiles declarations to functions of a row
 lists    AppendLists: append-only lists, one per key
+packed_integers  lists of integers in 4 bytes each
 slots    Slots: values by id, for ids that are mostly consecutive
 sized_cache  SizedCache: a dict with limited memory
 journal  Journal: one flat list of undo records for all tables; a session is a position in it

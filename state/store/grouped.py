@@ -4,11 +4,11 @@ from array import array
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from struct import Struct as Layout
 from sys import byteorder
-from typing import Any, Generic, TypeVar, Union, overload
+from typing import Any, Generic, TypeVar, overload
 
 from state.store.columns import CorruptData
+from state.store.packed_integers import UINT32_BYTES, Integers, as_array, pack_uint32
 from state.store.rows import Restore, Row, RowSource, run_steps
 from state.store.slots import Slots
 from state.store.unique import index_of
@@ -124,15 +124,8 @@ class GroupedIds:
         return self if table is None else index_of(table, self)
 
 
-ID = "I"  # of arrays
-ID_OF = Layout("=I").pack
-ID_BYTES = array(ID).itemsize
-ID_MAX = (1 << 8 * ID_BYTES) - 1
-FEW_BYTES = 64 * ID_BYTES
-assert ID_BYTES == 4
-
-Ids = Union[bytes, "array[int]"]
-"""Ids of rows in ascending order. Up to FEW_BYTES they are bytes, because an array takes 100 bytes more."""
+ID_MAX = (1 << 8 * UINT32_BYTES) - 1
+FEW_BYTES = 64 * UINT32_BYTES  # up to which the ids of a group are bytes
 
 
 class GroupedIdsIndex(Generic[RowT]):
@@ -144,12 +137,11 @@ class GroupedIdsIndex(Generic[RowT]):
     def __init__(self, declared: GroupedIds, get: Callable[[int], RowT | None]) -> None:
         self.entry: Callable[[RowT], int] = attrgetter(*declared.fields)
         self._get = get
-        self._groups: Slots[Ids] = Slots()
+        self._groups: Slots[Integers] = Slots()
 
     def ids(self, value: int) -> "array[int]":
         """Return the ids of the rows with this value, in ascending order. The caller must not change it."""
-        group = self._groups.get(value)
-        return group if isinstance(group, array) else array(ID, group or b"")
+        return as_array(self._groups.get(value) or b"")
 
     def of(self, value: int) -> list[RowT]:
         """Return the rows with this value in the order of their ids, as a new list."""
@@ -192,10 +184,10 @@ class GroupedIdsIndex(Generic[RowT]):
         assert all(list(self.ids(value)) == sorted(self.ids(value)) for value, _ in self._groups.items()), "ids out of order"
 
     def _put(self, value: int, row_id: int) -> None:
-        group, packed = self._groups.get(value), ID_OF(row_id)
+        group, packed = self._groups.get(value), pack_uint32(row_id)
         if group is None:
             self._groups.put(value, packed)
-        elif isinstance(group, bytes) and len(group) < FEW_BYTES and int.from_bytes(group[-ID_BYTES:], byteorder) < row_id:
+        elif isinstance(group, bytes) and len(group) < FEW_BYTES and int.from_bytes(group[-UINT32_BYTES:], byteorder) < row_id:
             self._groups.put(value, group + packed)
         else:
             ids = self.ids(value)
@@ -210,4 +202,4 @@ class GroupedIdsIndex(Generic[RowT]):
         self._keep(value, ids)
 
     def _keep(self, value: int, ids: "array[int]") -> None:
-        self._groups.put(value, (ids.tobytes() if len(ids) * ID_BYTES <= FEW_BYTES else ids) or None)
+        self._groups.put(value, (ids.tobytes() if len(ids) * UINT32_BYTES <= FEW_BYTES else ids) or None)

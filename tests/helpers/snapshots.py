@@ -3,9 +3,10 @@
 from typing import Any
 
 from state.plugins.follow.feeds import Blogs, Feeds
-from state.plugins.operation_log import ROW, AccountOperationIndex, OperationLog, as_array
+from state.plugins.operation_log import ROW, AccountOperationIndex, OperationLog
 from state.plugins.transaction_index import TransactionIndex
 from state.store import AppendLists, Table
+from state.store.packed_integers import as_array
 
 
 def snapshot(plugin: Any) -> dict[str, Any]:
