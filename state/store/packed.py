@@ -30,7 +30,8 @@ from state.store.grouped import GroupedIdsIndex
 from state.store.keys import Where, test_function
 from state.store.lazy.incremental import ReadMode
 from state.store.rows import SPARSE_SHARE, Restore, Row
-from state.store.unique import UniqueIndex
+from state.store.slots import MASK, SHIFT, SLOTS
+from state.store.unique import RESTORE_CLASH, UniqueIndex
 
 RowT = TypeVar("RowT", bound=Row)
 
@@ -39,15 +40,11 @@ HOT_ROWS = 20_000
 # Rows packed per block (4 µs each), and the share of the excess that is packed in addition.
 PACKED_AT_ONCE, EXCESS_SHARE = 200, 512
 PACKED_SIZE_MAX = 4096  # bytes; a larger row stays hot, since its chunk would be copied with every change of the chunk
-CHUNK_BITS = 6
-CHUNK = 1 << CHUNK_BITS  # rows
-SLOTS = CHUNK - 1
-# A chunk begins with the position of each row in it and of the end. A missing row has no bytes.
-POSITIONS, SPAN = Layout(f"<{CHUNK + 1}I"), Layout("<2I")
+# A chunk of SLOTS rows begins with the position of each row in it and of the end. A missing row has no bytes.
+POSITIONS, SPAN = Layout(f"<{SLOTS + 1}I"), Layout("<2I")
 HASH_MASK, ID_BITS = 0xFFFF_FFFF, 32
 PART_MAX = 1024  # entries
 CHUNKS_PER_MESSAGE = 64  # of a dump, so that loading a message takes some 10 ms
-CLASH = "two rows have the same key"
 
 
 _SAMPLE = {0: Row()}
@@ -276,7 +273,7 @@ class PackedRows(Generic[RowT]):
 
     def peek(self, row_id: int) -> RowT | None:
         """Return a new object with the values of a packed row, or None if no packed row has this id."""
-        chunk, slot = row_id >> CHUNK_BITS, row_id & SLOTS
+        chunk, slot = row_id >> SHIFT, row_id & MASK
         if not self._masks.get(chunk, 0) >> slot & 1:
             return None
         data = self._chunks[chunk]
@@ -288,8 +285,8 @@ class PackedRows(Generic[RowT]):
         if self._read_mode.is_incremental:
             return row
         row_id = row.id
-        chunk = row_id >> CHUNK_BITS
-        mask = self._masks[chunk] & ~(1 << (row_id & SLOTS))
+        chunk = row_id >> SHIFT
+        mask = self._masks[chunk] & ~(1 << (row_id & MASK))
         if mask:
             self._masks[chunk] = mask
         else:
@@ -306,23 +303,23 @@ class PackedRows(Generic[RowT]):
     def rows_between(self, begin: int, end: int) -> Iterator[RowT]:
         """Yield all rows with ids from `begin` to below `end`, packed and hot, in ascending order. See `Table.rows_between`."""
         hot, chunks = self.hot, self._chunks
-        first, last = begin >> CHUNK_BITS, (end + SLOTS) >> CHUNK_BITS
+        first, last = begin >> SHIFT, (end + MASK) >> SHIFT
         numbers: Iterable[int] = range(first, last)
-        if last - first > len(chunks) + len(hot) * SPARSE_SHARE // CHUNK:
-            numbers = sorted({*(number for number in (*chunks, *(row_id >> CHUNK_BITS for row_id in hot)) if first <= number < last)})
+        if last - first > len(chunks) + len(hot) * SPARSE_SHARE // SLOTS:
+            numbers = sorted({*(number for number in (*chunks, *(row_id >> SHIFT for row_id in hot)) if first <= number < last)})
         for number in numbers:
             unpacked = {row.id: row for row in self._unpacked(number)} if number in chunks else {}
-            for row_id in range(max(begin, number << CHUNK_BITS), min(end, (number + 1) << CHUNK_BITS)):
+            for row_id in range(max(begin, number << SHIFT), min(end, (number + 1) << SHIFT)):
                 row = hot.get(row_id) or unpacked.get(row_id)
                 if row is not None:
                     yield row
 
     def _unpacked(self, number: int) -> list[RowT]:
         """Return new objects with the values of the packed rows of a chunk."""
-        data, mask, begin = self._chunks[number], self._masks[number], number << CHUNK_BITS
+        data, mask, begin = self._chunks[number], self._masks[number], number << SHIFT
         positions = POSITIONS.unpack_from(data)
-        ids = [begin + slot for slot in range(CHUNK) if positions[slot] < positions[slot + 1]]
-        return [row for row in self._codec.unpack_all(data[POSITIONS.size :], ids) if mask >> (row.id & SLOTS) & 1]
+        ids = [begin + slot for slot in range(SLOTS) if positions[slot] < positions[slot + 1]]
+        return [row for row in self._codec.unpack_all(data[POSITIONS.size :], ids) if mask >> (row.id & MASK) & 1]
 
     def _find(self, row_id: int) -> RowT | None:
         row = self.peek(row_id)
@@ -351,7 +348,7 @@ class PackedRows(Generic[RowT]):
             packed = pack(row) if is_settled(row) and row_id <= HASH_MASK else None
             if packed is None:
                 continue
-            chunks.setdefault(row_id >> CHUNK_BITS, []).append((row_id & SLOTS, packed))
+            chunks.setdefault(row_id >> SHIFT, []).append((row_id & MASK, packed))
             for index in self.keys:
                 key = index.entry(row)
                 del index.by_key[key]
@@ -363,7 +360,7 @@ class PackedRows(Generic[RowT]):
 
     def _add_to_chunk(self, number: int, rows: list[tuple[int, bytes]]) -> None:
         """Add packed rows, given with their places, to a chunk. Drop the bytes of the rows that were unpacked."""
-        parts, mask, data = [b""] * CHUNK, self._masks.get(number, 0), self._chunks.get(number, b"")
+        parts, mask, data = [b""] * SLOTS, self._masks.get(number, 0), self._chunks.get(number, b"")
         if mask and len(rows) == 1:
             slot, packed = rows[0]
             begin, end = SPAN.unpack_from(data, 4 * slot)
@@ -372,7 +369,7 @@ class PackedRows(Generic[RowT]):
                 return
         if mask:
             positions = POSITIONS.unpack_from(data)
-            for slot in range(CHUNK):
+            for slot in range(SLOTS):
                 if mask >> slot & 1:
                     parts[slot] = data[positions[slot] : positions[slot + 1]]
         for slot, packed in rows:
@@ -408,13 +405,13 @@ class PackedRows(Generic[RowT]):
             raise CorruptData(f"{self.count} packed rows instead of {count}")
 
     def _load(self, number: int, mask: int, data: bytes, next_id: int, others: list[Any]) -> list[RowT]:
-        begin, end, rows = number << CHUNK_BITS, len(data), list[RowT]()
+        begin, end, rows = number << SHIFT, len(data), list[RowT]()
         positions = POSITIONS.unpack_from(data) if end >= POSITIONS.size else ()
         if not positions or (positions[0], positions[-1]) != (POSITIONS.size, end) or list(positions) != sorted(positions):
             raise CorruptData(f"chunk {number} of rows is damaged")
-        if number < 0 or number in self._chunks or not 0 < mask < 1 << CHUNK:
+        if number < 0 or number in self._chunks or not 0 < mask < 1 << SLOTS:
             raise CorruptData(f"chunk {number} of rows is there twice, empty, or too large")
-        for slot in range(CHUNK):
+        for slot in range(SLOTS):
             packed, is_live = data[positions[slot] : positions[slot + 1]], mask >> slot & 1
             if packed:  # Also decode the rows that were unpacked since: all rows of a chunk are decoded together.
                 row = self._codec.unpack(packed, begin + slot)
@@ -423,7 +420,7 @@ class PackedRows(Generic[RowT]):
             elif is_live:
                 raise CorruptData(f"row {begin + slot} is missing")
         for row in rows:
-            if row.id >= min(next_id, HASH_MASK) or row.id in self.hot or not self.entry(row):
+            if row.id >= min(next_id, HASH_MASK + 1) or row.id in self.hot or not self.entry(row):
                 raise CorruptData(f"row {row.id} can't be packed")
             if any(index.entry(row) is not None for index in others):
                 raise CorruptData(f"row {row.id} is in an index that excludes packed rows")
@@ -432,7 +429,7 @@ class PackedRows(Generic[RowT]):
             for index in self.keys:
                 key = index.entry(row)
                 if index.has(key):
-                    raise NotUnique(CLASH)
+                    raise NotUnique(RESTORE_CLASH)
                 index.ids.add(key, row.id)
             self.count += 1  # for each row, since `has` finds no packed row while the number is 0
         return rows

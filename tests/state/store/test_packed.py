@@ -16,9 +16,10 @@ from state.protocol.errors import NotUnique, UnknownKey
 from state.store import Due, Grouped, GroupedIds, Journal, Ordered, Packed, Row, Table, Unique, serializers
 from state.store import packed as store_packed
 from state.store.columns import CorruptData
-from state.store.packed import CHUNK, PACKED_SIZE_MAX, PackedKeys
+from state.store.packed import PACKED_SIZE_MAX, PackedKeys
 from state.store.rows import Restore, run_steps
 from state.store.serializers import TablePart
+from state.store.slots import SLOTS
 
 TEXTS = st.sampled_from(["", "a", "é", "\0", "b" * 40, "\udc80"])
 NUMBERS = st.sampled_from([0, 1, -1, 2**63, -(2**63), 2**64, 127, 70_000])
@@ -77,7 +78,7 @@ def pack_all(table: Table[Any]) -> None:
 class PackedMachine(RuleBasedStateMachine):
     """Applies the same writes to a table and to a model, and packs rows at any time. `held` has the rows that somebody holds."""
 
-    @initialize(count=st.integers(0, 2 * CHUNK + 2))
+    @initialize(count=st.integers(0, 2 * SLOTS + 2))
     def start(self, count: int) -> None:
         self.journal = Journal()
         self.things = Things(self.journal)
@@ -100,7 +101,7 @@ class PackedMachine(RuleBasedStateMachine):
         assert packed is not None
         packed.pack(min(count, len(packed._queue)))
 
-    @rule(name=st.integers(0, 6), changes=CHANGES, skipped=st.sampled_from([0, 0, 1, CHUNK, 10**6]), holds=st.booleans())
+    @rule(name=st.integers(0, 6), changes=CHANGES, skipped=st.sampled_from([0, 0, 1, SLOTS, 10**6]), holds=st.booleans())
     def insert(self, name: int, changes: dict[str, Any], skipped: int, holds: bool) -> None:
         row, row_id = Thing(f"row {name}", **changes), self.things.next_id + skipped
         is_clash = any(each["name"] == row.name or (each["place"], each["name"]) == (row.place, row.name) for each in self.model.values())
@@ -205,7 +206,7 @@ class PackedMachine(RuleBasedStateMachine):
         assert (self.journal.read_mode.try_read(read) if is_query else read()) == expected
         assert not is_query or len(self.things._rows) == hot
 
-    @rule(begin=st.integers(0, 2 * CHUNK), size=st.integers(0, CHUNK + 2))
+    @rule(begin=st.integers(0, 2 * SLOTS), size=st.integers(0, SLOTS + 2))
     def read_range(self, begin: int, size: int) -> None:
         found = [values(row) for row in self.things.rows_between(begin, begin + size)]
         assert found == [self.model[row_id] for row_id in sorted(self.model) if begin <= row_id < begin + size]
@@ -387,11 +388,11 @@ def read_back(chunks: list[bytes], *, is_deferred: bool = False) -> Things:
 
 def half_packed() -> Things:
     """Return a table with packed rows, rows that were unpacked, and rows that were removed after they were packed."""
-    things = table_of(3 * CHUNK)
+    things = table_of(3 * SLOTS)
     pack_all(things)
-    for row_id in (1, CHUNK + 1, CHUNK + 2):
+    for row_id in (1, SLOTS + 1, SLOTS + 2):
         things.modify(things.find(row_id), is_open=row_id == 1, weight=7)
-    things.remove(things.find(CHUNK + 3))
+    things.remove(things.find(SLOTS + 3))
     things.journal.commit(things.journal.position())
     return things
 
@@ -433,7 +434,7 @@ def set_data(message: list[Any], data: bytes) -> None:
     message[1][2] = data
 
 
-POSITIONS_SIZE = 4 * (CHUNK + 1)
+POSITIONS_SIZE = 4 * (SLOTS + 1)
 
 
 @pytest.mark.parametrize(
