@@ -28,6 +28,7 @@ from state.snapshot.texts import has_records
 from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad
 from state.tables import State
+from state.tables.texts import UnreadableText
 
 FOLDER_NAME, SUFFIX, ASIDE = "snapshots", ".snapshot", ".broken"
 KEPT_MAX = 3  # snapshots
@@ -85,6 +86,8 @@ def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False, i
         path = write(chain, folder, disk, with_blocks=with_blocks, is_used_with_log=is_used_with_log)
     except OSError as error:
         raise Unwritable(f"{error.filename or folder}: {error.strerror}; it must be a folder that this user can write to") from None
+    except UnreadableText as error:
+        raise SnapshotError(str(error)) from None
     return path
 
 

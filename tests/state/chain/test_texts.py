@@ -9,6 +9,7 @@ import pytest
 from msgspec import structs
 
 from node.runtime.errors import FileError
+from node.snapshots.file import SnapshotError
 from node.snapshots.folder import load, save
 from node.storage.blocklog import BlockLog
 from node.storage.disk import SystemDisk
@@ -212,6 +213,8 @@ def test_snapshots_have_positions_if_there_is_a_log_and_texts_otherwise(tmp_path
     load(chain, with_positions, SystemDisk()).finish()
     with pytest.raises(UnreadableText, match="the operation is not in block 2"):
         texts_of(chain)
+    with pytest.raises(SnapshotError, match="the operation is not in block 2"):
+        save(chain, tmp_path / "three", SystemDisk())
     story.log.close()
 
 
