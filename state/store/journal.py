@@ -1,6 +1,7 @@
 """The undo journal: one flat list of undo records for the writes to all tables, newest last."""
 
 from collections.abc import Callable, Iterator
+from sys import getsizeof
 from typing import Any
 
 from state.store.lazy.incremental import ReadMode
@@ -8,7 +9,18 @@ from state.store.lazy.incremental import ReadMode
 Undo = Callable[[Any, Any], None]
 Record = tuple[Undo, Any, Any]
 UNDO_CHUNK = 1000  # records
+BLOCKS_BETWEEN_SHRINKING = 500
+# A dict is rebuilt if it takes more than this per item and in addition. One that only grew takes up to 110 bytes per item.
+ITEM_BYTES_MAX, SPARE_BYTES_MAX = 256, 1 << 16
 FREED_MIN, FREED_SHARE = 50_000, 64  # `commit` frees the memory of FREED_MIN dropped records, or of one in FREED_SHARE if that is more
+
+
+def shrink(kept: dict[Any, Any]) -> None:
+    """Rebuild a dict in place if most of its memory is unused. Otherwise a dict keeps the memory of removed items."""
+    if getsizeof(kept) > ITEM_BYTES_MAX * len(kept) + SPARE_BYTES_MAX:
+        items = list(kept.items())
+        kept.clear()
+        kept.update(items)
 
 
 def nothing() -> None:
@@ -39,6 +51,9 @@ class Journal:
         self.record: Callable[[Record], None] = self._records.append
         # Functions that pack settled rows, one per table that does so (state/store/packed.py).
         self.packing: list[Callable[[], None]] = []
+        # The dicts of all tables, by id and by key.
+        self.dicts: list[dict[Any, Any]] = []
+        self._until_shrinking = BLOCKS_BETWEEN_SHRINKING
 
     def __len__(self) -> int:
         """Return the number of writes that can still be undone."""
@@ -89,6 +104,11 @@ class Journal:
         """Pack some of the settled rows of each table. Call it when a block becomes irreversible."""
         for pack in self.packing:
             pack()
+        self._until_shrinking -= 1
+        if not self._until_shrinking:
+            self._until_shrinking = BLOCKS_BETWEEN_SHRINKING
+            for each in self.dicts:
+                shrink(each)
 
     def copy(self) -> Callable[[], None]:
         """Copy the journal and return a function that restores the copy, with its positions. The copy doesn't include rows.

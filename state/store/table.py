@@ -100,6 +100,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
             journal.packing.append(packed.pack_some)
         # Attributes of the indices that each write needs, cached. They stay the same objects for the life of the table.
         self._by_key = [(keys.entry, keys.by_key) for keys in self._keys]
+        journal.dicts += self._rows, *[by_key for _, by_key in self._by_key]
         self._dirty_rows = [index.dirty.add for index in self._lazy]
         self._watched = frozenset(self._readers)
         self._updated_by = frozenset(field for field, (eager, _) in self._readers.items() if eager)

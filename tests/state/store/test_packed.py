@@ -1,5 +1,6 @@
 """Packed rows: what a table contains, refuses and returns doesn't depend on which of its rows are packed."""
 
+import sys
 import types
 from collections.abc import Callable
 from functools import partial
@@ -524,3 +525,19 @@ def test_groups_of_ids_include_packed_rows(monkeypatch: pytest.MonkeyPatch) -> N
     TablePart(other).read(iter(list(TablePart(table).dump())))()
     other.check()
     assert [row.weight for row in other.of_post.of(3)] == [3, 10, 17, 24, 31, 38]
+
+
+def test_dicts_give_back_the_memory_of_packed_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("state.store.packed.HOT_ROWS", 10)
+    monkeypatch.setattr("state.store.journal.BLOCKS_BETWEEN_SHRINKING", 3)
+    journal = Journal()
+    table = Votes(journal)
+    rows = [table.insert(Vote(post=number, weight=number)) for number in range(5000)]
+    kept, size = rows[7], sys.getsizeof(table._rows)
+    del rows
+    journal.commit(journal.position())
+    for _ in range(60):
+        journal.pack_rows()
+    assert sys.getsizeof(table._rows) * 5 < size
+    assert table.get(7) is kept
+    table.check()
