@@ -100,7 +100,7 @@ class RowCodec(Generic[RowT]):
 
     def unpack(self, packed: bytes, row_id: int) -> RowT:
         """Decode a row. Raises a MsgspecError."""
-        return self._made(self._one(packed), row_id)
+        return self._made(self._one(packed), row_id) if self._structs else self._row(*self._one(packed), id=row_id)
 
     def unpack_all(self, packed: bytes, ids: list[int]) -> Iterator[RowT]:
         """Decode consecutive rows. Raises a MsgspecError."""
@@ -142,6 +142,9 @@ class PackedKeys:
         part = self._parts[place]
         at = bisect_left(part, begin)
         found, end = list[int](), begin + HASH_MASK
+        if at + 1 < len(part) and part[at + 1] > end:  # the usual case, shortened
+            entry = part[at]
+            return [entry & HASH_MASK] if entry <= end else found
         while True:
             while at < len(part):
                 if part[at] > end:
