@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 GOODBYE_SECONDS_MAX = 1
 
 DISK_ADVICE = "Every block acknowledged before this is in the data folder. Fix the cause, then start the node again."
-
+DAMAGE_ADVICE = "Restore a good copy of the data folder, then start the node again."
 
 _log = Log("node")
 
@@ -237,7 +237,7 @@ async def serve_chain(context: NodeContext, folder: DataFolder | None = None) ->
         nursery.start_soon(processor.run)
         if fork is not None:
             await nursery.start(fork.run, processor)
-        nursery.start_soon(end_on_disk_failure, context, processor)
+        nursery.start_soon(end_on_failure, context, processor)
         if parts.disk_space is not None:
             nursery.start_soon(parts.disk_space.watch)
         if parts.producer is not None:
@@ -445,7 +445,10 @@ async def open_service(
     return addresses
 
 
-async def end_on_disk_failure(context: NodeContext, processor: Processor) -> None:
-    """Stop the node when writing the block log fails."""
+async def end_on_failure(context: NodeContext, processor: Processor) -> None:
+    """Stop the node when the block log can't be written, or when a block of it can't be read and another block needs it."""
     await processor.failed.wait()
-    context.fail(DiskError(f"{processor.failure}. {DISK_ADVICE}"))
+    if processor.is_damaged:
+        context.fail(FileError(f"{processor.failure}. {DAMAGE_ADVICE}"))
+    else:
+        context.fail(DiskError(f"{processor.failure}. {DISK_ADVICE}"))

@@ -19,7 +19,7 @@ from node.runtime.shutdown import cancelled_by
 from state.chain.chain import Chain
 from state.chain.partial_block import apply_partial_block
 from state.chain.skip import TRUSTED, Skip
-from state.protocol.errors import ChainError
+from state.protocol.errors import ChainError, UnreadableBlock
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.integers import WORD32
 from state.tables import State
@@ -113,6 +113,8 @@ class ChainCursor:
                 # A data folder has the number of --witnesses, blocks alone don't.
                 reason += f"; {name} has no witness {block.witness}: give a spec with all witnesses by --chain (genesis.witnesses)"
             raise BlockRefused(number, reason) from error
+        except UnreadableBlock as error:
+            raise FileError(f"block {number} can't be applied: {error}") from None
         except Exception as error:
             error.add_note(f"while block {number} was applied")
             raise

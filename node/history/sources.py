@@ -13,7 +13,7 @@ from node.storage.blockfile import SYSTEM, BlockFile
 from node.storage.blocklog import LOG_NAME
 from node.storage.disk import Readable
 from node.storage.frames import number_at, walk_back
-from node.storage.stored_blocks import StoredBlocks
+from node.storage.stored_blocks import MissingBlock, StoredBlocks
 from state.protocol.transaction import OFFSET, SignedBlock, Wire
 
 STANDARD_INPUT = Path("-")
@@ -191,7 +191,7 @@ class OlderBlocks(StoredBlocks):
         try:
             return super()._read(number, begin, end)
         except OSError as error:
-            raise FileError(f"{self.path}: block {number}, at byte {begin}, can't be read: {error.strerror}") from None
+            raise MissingBlock(number, f"{self.path}: block {number}, at byte {begin}, can't be read: {error.strerror}") from None
 
     def _read_at(self, begin: int, size: int) -> bytes:
         if self._file is not None and self._process != os.getpid():

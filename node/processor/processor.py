@@ -37,7 +37,7 @@ from state.chain.chain import Chain
 from state.chain.head_change import HeadChange
 from state.chain.skip import Skip
 from state.protocol.constants import COIN_SOFT_MAX_BLOCK_SIZE
-from state.protocol.errors import ChainError, Refused, require
+from state.protocol.errors import ChainError, Refused, UnreadableBlock, require
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
 QUEUE_SIZE_MAX = 8192  # queued jobs; further jobs of clients are refused
@@ -85,7 +85,7 @@ class Processor:
     With a `log`, a block is written to it, and synced according to the policy `sync`, before its sender is answered, so a reply means that
     the block survives. Syncs run `in_thread`, in parallel with further jobs. If writing fails, the chain in memory is ahead of the file.
     Then `failed` is set, `failure` is the reason, every further job is refused, and the node must shut down; a restart resumes from the
-    file.
+    file. The same happens if a block needs an earlier one that can't be read (`is_damaged`).
 
     A job that takes longer than RUN_SECONDS_MAX is interrupted, with the `gate` closed. The callers that wait for finished jobs resume once
     the gate is open.
@@ -108,6 +108,7 @@ class Processor:
         self.gate = gate or ReadGate()
         self.failed = trio.Event()
         self.failure = ""
+        self.is_damaged = False  # whether the failure is that of a block that can't be read
         self.allowances = Allowances(stopwatch)
         # Called with each transaction and block of a client, and the error if it was refused, else None.
         self.on_pushed: list[Callable[[SignedTransaction | SignedBlock, ChainError | None], None]] = []
@@ -218,7 +219,7 @@ class Processor:
             try:
                 latest = self._clock() // 1000 + FUTURE_SECONDS_MAX
                 require(block.timestamp <= latest, condition="block.timestamp.sec_since_epoch() <= max_accept_time")
-                self.chain.push_block(block)
+                self._applied(partial(self.chain.push_block, block))
             except ChainError as error:
                 self.allowances.charge(caller, work.spent - before + refusal_units(block.size), error)
                 raise
@@ -361,9 +362,14 @@ class Processor:
             self._log.reopen()
 
     def fail(self, error: Exception, what: str = "the block log") -> None:
-        """Refuse all further jobs, because a file that a restart needs can't be written. `what` names the file."""
-        why = error.strerror if isinstance(error, OSError) else f"an internal error ({type(error).__name__})"
-        self.failure = self.failure or f"{what} can't be written: {why}"
+        """Refuse all further jobs, because a file that a restart needs can't be written (`what` names it), or a block can't be read."""
+        if isinstance(error, UnreadableBlock):
+            self.is_damaged = not self.failure
+            failure = f"a block needs an earlier one that can't be read: {error}"
+        else:
+            why = error.strerror if isinstance(error, OSError) else f"an internal error ({type(error).__name__})"
+            failure = f"{what} can't be written: {why}"
+        self.failure = self.failure or failure
         self.failed.set()
 
     # -------------------------------------------------------------- the queue
@@ -434,10 +440,20 @@ class Processor:
         clock.
         """
         head = self.chain.state.props.head_block_id
-        result = work()
+        result = self._applied(work)
         if self.chain.state.props.head_block_id != head:
             self._clock.advance_to(self.chain.state.head_time * 1000)
         return result
+
+    def _applied(self, work: Callable[[], Result]) -> Result:
+        """Run work that can apply blocks. If a block can't be applied because it needs another one that can't be read, the node stops: it
+        could apply no later block either.
+        """
+        try:
+            return work()
+        except UnreadableBlock as error:
+            self.fail(error)
+            raise
 
     async def _answer(self, job: _Job) -> Any:
         assert job.done is not None

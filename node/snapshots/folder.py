@@ -21,14 +21,13 @@ from node.version import VERSION
 from rpc.log import Log
 from state.chain.chain import Chain
 from state.chain.irreversible import no_block
-from state.protocol.errors import ChainError
+from state.protocol.errors import ChainError, UnreadableBlock
 from state.protocol.spec import ChainSpec
 from state.snapshot.image import CONSENSUS, RULES, Older, SnapshotHeader, head_of, parts_of, restore
 from state.snapshot.texts import has_records
 from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad
 from state.tables import State
-from state.tables.texts import UnreadableText
 
 FOLDER_NAME, SUFFIX, ASIDE = "snapshots", ".snapshot", ".broken"
 KEPT_MAX = 3  # snapshots
@@ -86,7 +85,7 @@ def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False, i
         path = write(chain, folder, disk, with_blocks=with_blocks, is_used_with_log=is_used_with_log)
     except OSError as error:
         raise Unwritable(f"{error.filename or folder}: {error.strerror}; it must be a folder that this user can write to") from None
-    except UnreadableText as error:
+    except UnreadableBlock as error:
         raise SnapshotError(str(error)) from None
     return path
 

@@ -4,6 +4,11 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from node.runtime.errors import FileError
+from state.protocol.errors import UnreadableBlock
+
+
+class MissingBlock(FileError, UnreadableBlock):
+    """Error for a block that was in a file before."""
 
 
 class StoredBlocks(ABC):
@@ -12,13 +17,13 @@ class StoredBlocks(ABC):
     path: Path
 
     def packed(self, number: int) -> bytes | None:
-        """Return the bytes of a block, or None if the file doesn't have it. Raises FileError if another program truncated the file."""
+        """Return the bytes of a block, or None if the file doesn't have it. Raises MissingBlock if another program truncated the file."""
         place = self._place(number)
         return None if place is None else self._read(number, *place)
 
     def part(self, number: int, left: int, size: int) -> bytes | None:
         """Return at most `size` bytes that begin `left` bytes before the end of a block, or None if the file doesn't have it. Raises
-        FileError as `packed` does.
+        MissingBlock as `packed` does.
         """
         place = self._place(number)
         if place is None:
@@ -38,5 +43,5 @@ class StoredBlocks(ABC):
         data = self._read_at(begin, end - begin)
         if len(data) < end - begin:
             # Without this check, a client would get the parse error of the truncated block as an error in its own block.
-            raise FileError(f"{self.path}: block {number}, at byte {begin}, is gone: another program has cut the file")
+            raise MissingBlock(number, f"{self.path}: block {number}, at byte {begin}, is gone: another program has cut the file")
         return data

@@ -12,7 +12,7 @@ from rpc.explain.explainer import Explainer
 from rpc.json.encoding import encoded
 from rpc.jsonrpc.registry import BoundMethod, Path, Registry, Rights
 from rpc.log import Log
-from state.protocol.errors import ChainError, EndOfFile
+from state.protocol.errors import ChainError, EndOfFile, Refused, UnreadableBlock
 from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.work import TooMuchWork
 
@@ -54,6 +54,11 @@ class ErrorReplies:
             said = errors.error_object(error.error, errors.code_of(error.error, errors.CALL_ERROR), self._wire, self._clock)
             said["data"]["parameter"] = error.name
             return self._explained(request_id, said, error.error, request, unread=error.unread)
+        if isinstance(error, UnreadableBlock):
+            # The reason can contain the path of the file.
+            _log.error("a block can't be read", block=error.number, reason=str(error))
+            refused = Refused("block ${block} can't be read, see the log of the node", condition="block is readable", block=error.number)
+            return self.refused(request_id, refused, errors.CALL_ERROR)
         return self.bug(request_id, error, request)
 
     def _explained(

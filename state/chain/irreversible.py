@@ -8,7 +8,7 @@ from weakref import WeakSet
 from state.chain.fork_database import ForkDatabase
 from state.chain.head_change import HeadChange, HeadChangeListener
 from state.chain.savepoints import BranchCopy
-from state.protocol.errors import ChainError, Refused
+from state.protocol.errors import ChainError, UnreadableBlock
 from state.protocol.transaction import BlockHeader, SignedBlock, Wire
 
 Find = Callable[[int], bytes | None]
@@ -21,9 +21,9 @@ def no_block(number: int) -> None:
     """Return None for every block."""
 
 
-def missing(block: int) -> ChainError:
+def missing(block: int) -> UnreadableBlock:
     """Return the error for an operation that can't be found, because a damaged file lacks the operation or its whole block."""
-    return Refused("the operation is not in block ${block}", condition="operation != nullptr", block=block)
+    return UnreadableBlock(block, f"the operation is not in block {block}")
 
 
 class IrreversibleBlocks:
@@ -78,11 +78,14 @@ class IrreversibleBlocks:
         return None if packed is None else self._wire.unpack_header(packed)
 
     def operations_of(self, number: int, size: int) -> tuple[bytes, tuple[Any, ...]]:
-        """Return the id and operations of the transaction that begins `size` bytes before the end of an irreversible block."""
-        packed = self.packed(number)
-        if packed is None:
-            raise missing(number)
-        return self._wire.unpack_operations(packed[-size:])
+        """Return the id and operations of the transaction that begins `size` bytes before the end of an irreversible block. Raises
+        UnreadableBlock.
+        """
+        packed = self.part(number, size, size)
+        try:
+            return self._wire.unpack_operations(packed or b"")
+        except ChainError:
+            raise missing(number) from None
 
     def add(self, block: SignedBlock, *, is_in_log: bool) -> None:
         """Add a block that has become irreversible.

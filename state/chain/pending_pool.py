@@ -7,7 +7,7 @@ from contextlib import suppress
 from state.chain.pending import HeldSizes, Pending, held_by
 from state.chain.skip import Skip
 from state.chain.transactions import apply_transaction, require_size_and_work
-from state.protocol.errors import ChainError
+from state.protocol.errors import ChainError, UnreadableBlock
 from state.protocol.transaction import SignedTransaction
 from state.protocol.work import ONE_TRANSACTION
 from state.tables import State
@@ -80,7 +80,8 @@ class PendingPool:
         return undone
 
     def apply_again(self, undone: Iterable[SignedTransaction], skip_flags: int) -> None:
-        """Apply the transactions of popped blocks, then the undone pending transactions. Drop refused transactions.
+        """Apply the transactions of popped blocks, then the undone pending transactions. Drop refused transactions, and those that
+        need an unreadable block.
 
         Transactions in the new head are skipped. Once `out_of_time` returns True, the remaining transactions are added without being
         applied. They are checked after the next block, or when they are put into a block. Beyond the memory limit, the newest transactions
@@ -99,7 +100,7 @@ class PendingPool:
                 self.transactions.append(trx, held)
                 self.skip_flags = NOT_APPLIED
                 continue
-            with suppress(ChainError):
+            with suppress(ChainError, UnreadableBlock):
                 self._apply_one(trx, held, skip_flags)
 
     def clear(self) -> None:

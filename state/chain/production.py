@@ -13,7 +13,7 @@ from state.operations.mining import Pow, Pow2
 from state.operations.smt.tokens import SmtCreate
 from state.protocol.codec.kinds import Tagged
 from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_BLOCK_SIZE
-from state.protocol.errors import ChainError, require
+from state.protocol.errors import ChainError, UnreadableBlock, require
 from state.protocol.keys.keys import public_key
 from state.protocol.keys.signatures import sign
 from state.protocol.operation import Operation
@@ -178,7 +178,7 @@ def select_transactions(
             mark = journal.position()
             try:
                 apply_transaction(state, trx, skip_flags)
-            except ChainError:
+            except (ChainError, UnreadableBlock):
                 journal.undo(mark)
                 # Only refusals check the time. Transactions that can be applied and fit are in the block even on a slow machine.
                 if out_of_time():

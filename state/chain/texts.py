@@ -77,7 +77,7 @@ class BlockTexts:
         return lambda comment, positions: self._read(comment, positions, part)
 
     def _read(self, comment: int, positions: bytes, part: FindPart) -> Texts:
-        """Return the texts of a comment after the operations at these positions. Raises Refused."""
+        """Return the texts of a comment after the operations at these positions. Raises UnreadableBlock."""
         title = body = metadata = ""
         is_first = True
         for number, left, index, check in POSITION.iter_unpack(positions):
@@ -91,7 +91,7 @@ class BlockTexts:
         return title, body, metadata
 
     def _operation(self, number: int, left: int, index: int, check: int, part: FindPart) -> Comment:
-        """Return the operation at a position. Raises Refused if it isn't there."""
+        """Return the operation at a position. Raises UnreadableBlock."""
         unpack = self._state.wire.unpack_operations
         if number > len(self._blocks):
             raise missing(number)

@@ -293,5 +293,17 @@ def existing(value: Value | None, text: str = "", /, *, condition: str = "", **v
     return value
 
 
+class UnreadableBlock(Exception):
+    """Error for an irreversible block that can't be read, or that lacks an operation, because the file of the chain's blocks is damaged.
+    `number` is the block's number.
+
+    This is not a refusal: what needs the block can be valid.
+    """
+
+    def __init__(self, number: int, reason: str) -> None:
+        super().__init__(reason)
+        self.number = number
+
+
 class NotCanonical(Exception):
     """Raised for bytes that differ from the packed form of the value decoded from them (wire-format.md §1.2)."""

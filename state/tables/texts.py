@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec import MsgspecError, Struct, msgpack
 
-from state.protocol.errors import Refused, UnknownKey
+from state.protocol.errors import UnknownKey
 from state.protocol.values import text
 from state.store import Journal, Row, Table, Unique
 from state.store.columns import CorruptData
@@ -44,13 +44,9 @@ ROW_BYTES = 200  # of an object without its texts
 
 Texts = tuple[str, str, str]  # title, body, metadata
 ReadTexts = Callable[[int, bytes], Texts]
-"""Returns the texts of a comment, given its id, after the operations at some positions."""
+"""Returns the texts of a comment, given its id, after the operations at some positions. Raises UnreadableBlock."""
 Write = tuple[int, "CommentContent", str | None, Texts | None]
 """The journal position after a write, and its row. For a modification also the body before it, and the texts after it."""
-
-
-class UnreadableText(Exception):
-    """The text of a comment is needed to apply a block, and can't be read, because blocks are missing or damaged."""
 
 
 class CommentContent(Row):
@@ -209,12 +205,7 @@ class CommentContents(Table[CommentContent]):
             title, body, metadata = unpack_texts(self._packed[row_id])
         else:
             positions = self._edited[row_id] if kind == EDITED else bytes(self._records[at + HEAD.size : at + RECORD_BYTES])
-            try:
-                title, body, metadata = read(comment, positions)
-            except Refused as error:
-                if self.journal.read_mode.is_incremental:
-                    raise
-                raise UnreadableText(f"the text of comment {comment} can't be read: {error}") from None
+            title, body, metadata = read(comment, positions)
         return CommentContent(id=row_id, comment=comment, title=title, body=body, json_metadata=metadata)
 
     # -------------------------------------------------------------- writing

@@ -18,7 +18,7 @@ from rpc.log import Log
 from rpc.push.events import Event, Heartbeat, NewBlock
 from rpc.push.header import edits_fingerprint
 from state.chain.chain import Chain
-from state.protocol.errors import ChainError
+from state.protocol.errors import ChainError, UnreadableBlock
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.2, 10.0
 # Batches that are read but not applied yet. A batch is the result of one read.
@@ -176,7 +176,7 @@ class ReplicaTask:
     async def _take(self, steps: Iterator[None]) -> None:
         try:
             await self._processor.run_steps(steps)
-        except ChainError as error:  # the processor is stopping
+        except (ChainError, UnreadableBlock) as error:  # the processor is stopping
             raise NodeError(str(error)) from None
 
     async def _compare(self, error: NodeError) -> str:

@@ -16,9 +16,11 @@ from node.app.settings import Settings
 from node.devchain.producer import Producer
 from node.processor.processor import Processor
 from node.runtime.address import Address
-from node.runtime.errors import DiskError, NodeError, StateError, Status
+from node.runtime.errors import DiskError, FileError, NodeError, StateError, Status
 from node.storage.blocklog import BlockLog
+from state.chain.chain import Chain
 from state.chain.invariants import InvariantBroken
+from state.protocol.errors import UnreadableBlock
 from state.protocol.keys.keys import derive_secret, wif_from_secret
 from state.protocol.transaction import SignedBlock
 from tests.helpers.golden import fails
@@ -81,6 +83,17 @@ def test_a_log_that_cannot_be_synced_ends_it(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(BlockLog, "sync", fail)
     with fails(DiskError):
         run(settings(tmp_path))
+
+
+def test_a_block_that_needs_an_unreadable_one_ends_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def unreadable(*_: object) -> None:
+        raise UnreadableBlock(1, "the operation is not in block 1")
+
+    monkeypatch.setattr(Chain, "generate_block", unreadable)
+    monkeypatch.setattr("node.devchain.devchain.DevChain.make_first_blocks", lambda _: None)
+    with fails(FileError) as caught:
+        run(settings(tmp_path))
+    assert caught.value.STATUS == Status.DAMAGED
 
 
 def test_a_last_sync_that_fails_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

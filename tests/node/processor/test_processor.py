@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 import trio.testing
+from msgspec import structs
 
 import node.processor.processor
 from node.processor.preemption import RUN_SECONDS_MAX
@@ -19,11 +20,12 @@ from rpc.declare.errors import PushFailed
 from rpc.processor import Inclusion
 from state.chain.chain import Chain
 from state.chain.debug import BLOCKS_MAX, generate_blocks
-from state.protocol.errors import Refused
+from state.operations.transfers import Transfer
+from state.protocol.errors import Refused, UnreadableBlock
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from tests.helpers.edits import ByFunction
 from tests.helpers.golden import fails
-from tests.helpers.nodes import DEV, Watch, dev_chain, json_lines, make_block, transfer, write_as
+from tests.helpers.nodes import DEV, Watch, copy_of, dev_chain, json_lines, make_block, transfer, write_as
 
 
 def processor_of(chain: Chain, log: BlockLog | None = None, now: int = 2**31) -> Processor:
@@ -308,6 +310,29 @@ async def test_a_bug_ends_only_its_request(nursery: trio.Nursery, monkeypatch: p
             await processor.push_transaction(trx)
     await processor.push_transaction(trx)
     assert list(chain.pending) == [trx]
+
+
+async def test_a_block_that_needs_an_unreadable_one_ends_the_node(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
+    chain, processor = started(nursery)
+    other = copy_of(chain)
+    other.push_transaction(transfer(other))
+    block = make_block(other)
+
+    def unreadable(*_: object, **__: object) -> None:
+        raise UnreadableBlock(1, "the operation is not in block 1")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Transfer, "apply", unreadable)
+        with pytest.raises(UnreadableBlock):
+            await processor.push_transaction(transfer(chain))
+        assert not chain.pending
+        assert not processor.failure
+        with pytest.raises(UnreadableBlock):
+            await processor.push_block(structs.replace(block))
+    assert processor.is_damaged
+    assert processor.failed.is_set()
+    with fails(PushFailed):
+        await processor.push_transaction(transfer(chain))
 
 
 async def test_a_full_queue_refuses_at_once(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.plugins.account_history import ACCOUNT_HISTORY, history
 from state.plugins.operation_log import IN_BLOCK, KIND_AT, ROW_BYTES
-from state.protocol.errors import ChainError
+from state.protocol.errors import ChainError, UnreadableBlock
 from state.protocol.transaction import SignedBlock, Wire
 from tests.helpers.nodes import DEV, SECRET, block_at, copy_of, dev_chain, make_block, signed_transaction, transfer
 
@@ -186,7 +186,7 @@ def test_a_record_without_its_operation_in_the_block_is_refused(tmp_path: Path, 
     index = entries[0 if is_old else -1]
     assert recorded.rows[index * ROW_BYTES + KIND_AT] == IN_BLOCK
     recorded.rows[index * ROW_BYTES + at] = 250
-    with pytest.raises(ChainError, match="not in block"):
+    with pytest.raises(UnreadableBlock, match="not in block"):
         shown_history(logged.chain)
 
 

@@ -12,10 +12,11 @@ from state.chain.production import block_room
 from state.chain.slots import scheduled_witness, slot_time
 from state.chain.transactions import SIZE_MARGIN
 from state.operations.transfers import Transfer
-from state.protocol.errors import Refused
+from state.protocol.errors import Refused, UnreadableBlock
 from state.protocol.operation import Operation
 from state.protocol.transaction import ExampleRequiredAction, SignedTransaction
 from state.protocol.values.asset import COIN, Asset
+from state.tables import State
 from tests.helpers.actions import push_required_action
 from tests.helpers.chains import UNSIGNED, transaction
 from tests.helpers.nodes import SECRET, grown_chain, make_block
@@ -183,3 +184,27 @@ def test_the_size_of_pending_transactions_follows_every_change() -> None:
     assert chain.pending.size == held_by(chain.pending[0])[0]
     chain.clear_pending()
     assert (len(chain.pending), chain.pending.size) == (0, 0)
+
+
+@pytest.mark.parametrize("are_tried", [True, False])
+def test_a_transaction_that_needs_an_unreadable_block_is_dropped(monkeypatch: pytest.MonkeyPatch, are_tried: bool) -> None:
+    chain = started()
+    send(chain, pay(memo="bad"))
+    good = send(chain, pay(memo="good"))
+    apply = Transfer.apply
+
+    def unreadable(operation: Transfer, state: State) -> None:
+        if operation.memo == "bad":
+            raise UnreadableBlock(1, "the operation is not in block 1")
+        apply(operation, state)
+
+    monkeypatch.setattr(Transfer, "apply", unreadable)
+    if are_tried:
+        # The transaction could be applied before, so the producer puts it into the block without trying it again.
+        with pytest.raises(UnreadableBlock):
+            make(chain)
+        assert list(chain.pending) == [good]
+    else:
+        monkeypatch.setattr(production, "all_selectable", lambda *_: False)
+    assert make(chain) == (good,)
+    assert not chain.pending

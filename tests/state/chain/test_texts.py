@@ -18,11 +18,11 @@ from state.chain.digest import table_bytes
 from state.chain.genesis import new_state
 from state.chain.savepoints import Savepoint
 from state.operations.content import Comment, DeleteComment
-from state.protocol.errors import ChainError, Refused
+from state.protocol.errors import ChainError, UnreadableBlock
 from state.protocol.keys.keys import derive_secret
 from state.snapshot.texts import TextsPart
 from state.store.columns import CorruptData
-from state.tables.texts import KIND, KIND_AT, RECORD_BYTES, UnreadableText
+from state.tables.texts import KIND, KIND_AT, RECORD_BYTES
 from tests.conformance.play import Player
 from tests.conftest import CASES
 from tests.helpers.nodes import DEV, block_at, dev_chain, make_block, signed_transaction
@@ -211,7 +211,7 @@ def test_snapshots_have_positions_if_there_is_a_log_and_texts_otherwise(tmp_path
         assert texts_of(chain) == wanted
     chain = Chain(new_state(DEV))
     load(chain, with_positions, SystemDisk()).finish()
-    with pytest.raises(UnreadableText, match="the operation is not in block 2"):
+    with pytest.raises(UnreadableBlock, match="the operation is not in block 2"):
         texts_of(chain)
     with pytest.raises(SnapshotError, match="the operation is not in block 2"):
         save(chain, tmp_path / "three", SystemDisk())
@@ -244,7 +244,7 @@ def test_damaged_records_are_refused_or_lead_to_texts_that_cant_be_read(tmp_path
         for row_id, texts in known.items():
             try:
                 row = contents.get(row_id)
-            except (CorruptData, UnreadableText):
+            except (CorruptData, UnreadableBlock):
                 continue
             # The id of the transaction protects a text that stands in a block.
             kind = KIND.unpack_from(contents.records().data, row_id * RECORD_BYTES + KIND_AT)[0]
@@ -267,9 +267,9 @@ def test_a_changed_or_cut_log_is_an_error_that_names_the_block(tmp_path: Path) -
     with open(story.log.path, "r+b") as file:
         file.write(log.replace(b"A body", b"B body"))
         file.flush()
-        with pytest.raises(Refused, match="the operation is not in block 2"):
-            chain.state.journal.read_mode.try_read(contents.by_comment.find, root.id)
-        with pytest.raises(UnreadableText, match="the operation is not in block 2"):
+        with pytest.raises(UnreadableBlock, match="the operation is not in block 2"):
+            contents.by_comment.find(root.id)
+        with pytest.raises(UnreadableBlock, match="the operation is not in block 2"):
             story.push(Comment("", "topic", "alice", "root", "", "@@ -0,0 +1 @@\n+x\n", ""))
         file.truncate(log.index(b"A body"))
         with pytest.raises(FileError, match=r"block 2, at byte .* is gone"):
