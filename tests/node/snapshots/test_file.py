@@ -44,6 +44,20 @@ def test_a_snapshot_is_loaded(path: Path) -> None:
     assert path.name == f"{loaded.head.number:010}-{loaded.head.block_id}.snapshot"
 
 
+def test_a_chain_without_the_blocks_before_its_snapshot_returns_to_savepoints(path: Path) -> None:
+    chain = fresh()
+    genesis = chain.savepoint()
+    loaded = load(chain, path, DISK)
+    loaded.finish()
+    now = chain.savepoint()
+    for _ in range(30):
+        make_block(chain)
+    chain.restore(now)
+    assert state_digest(chain.state) == loaded.head.digest
+    chain.restore(genesis)
+    assert chain.head is None
+
+
 def checked(path: Path) -> None:
     """Open a snapshot file and check every byte of it."""
     opened = Snapshot(path, DISK)
