@@ -21,7 +21,7 @@ from node.runtime.shutdown import run_to_end
 from node.snapshots.base import SPEC, new_chain, read_base
 from node.snapshots.differences import differences
 from node.snapshots.file import Snapshot, SnapshotError
-from node.snapshots.folder import BLOCKS, folder_of, paths, require_in_log, save
+from node.snapshots.folder import BLOCKS, folder_of, has_positions, paths, require_in_log, save
 from node.snapshots.folder import load as load_snapshot
 from node.snapshots.install import blocks_of, install
 from node.specs.builder import DEFAULT_CHAIN, load_spec
@@ -136,7 +136,9 @@ def diff_command(
     config: Config = None,
 ) -> int:
     """Show the tables in which two snapshots differ, and their first differing rows (exit status 1: they differ)."""
-    one, other = (load_state(path, chain, older=None) for path in (first, second))
+    # Positions of texts can be compared with each other. To compare them with texts, the blocks are needed.
+    is_mixed = has_positions(first, SystemDisk()) != has_positions(second, SystemDisk())
+    one, other = (load_state(path, chain, older=older_blocks if is_mixed else None) for path in (first, second))
     found = False
     for line in differences(one, other, rows):
         found = True

@@ -216,6 +216,17 @@ def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is
         snapshot.close()
 
 
+def has_positions(path: Path, disk: Disk) -> bool:
+    """Whether a snapshot has positions of posts' texts in the blocks instead of the texts. Raises SnapshotError."""
+    snapshot = Snapshot(path, disk)
+    try:
+        return has_records(snapshot.chunks(TEXTS))
+    except CorruptData as error:
+        raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
+    finally:
+        snapshot.close()
+
+
 def require_fit(snapshot: Snapshot, state: State, spec: ChainSpec, advice: str = "replay and save again") -> None:
     """Raise IncompatibleSnapshot unless the snapshot belongs to the chain with this spec and these rules, and contains all tables and
     plugins of `state`. `advice` is for a snapshot made with other rules.

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, msgpack
 
+from state.protocol.errors import UnreadableBlock
 from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad
 from state.store.serializers import ROWS_PER_CHUNK, Install, TablePart, decoded
@@ -18,6 +19,7 @@ from state.tables.texts import (
     POSITION_BYTES,
     RECORD,
     RECORD_BYTES,
+    CommentContent,
     CommentContents,
     Records,
 )
@@ -81,19 +83,24 @@ class TextsPart(TablePart):
         return install
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
-        """Implement `SnapshotPart.entries`. For a row with a record, the entry is the record, since the blocks aren't needed for it."""
+        """Implement `SnapshotPart.entries`. If the texts of a row can't be read, because the blocks aren't there, the entry has their
+        position.
+        """
         contents = self._contents
         yield "next id", {"value": str(contents.next_id)}
-        for row in contents.rows_without_record():
-            yield row.id, {field: repr(getattr(row, field)) for field in row.__struct_fields__}
+        yield from map(_entry, contents.rows_without_record())
         records = contents.records()
-        for row_id, (comment, block, size, kind, check) in enumerate(RECORD.iter_unpack(records.data)):
-            if kind == PACKED:
-                yield row_id, {"comment": str(comment), "texts": repr(records.packed[row_id])}
-            elif kind == EDITED:
-                yield row_id, {"comment": str(comment), "positions": records.edited[row_id].hex()}
-            elif kind != ABSENT:
-                yield row_id, {"comment": str(comment), "position": str((block, size, kind, check))}
+        for row_id, record in enumerate(RECORD.iter_unpack(records.data)):
+            if comment_at(records.data, row_id) is None:
+                continue
+            try:
+                yield _entry(contents.find(row_id))
+            except UnreadableBlock:
+                yield row_id, {"position": records.edited[row_id].hex() if row_id in records.edited else str(record)}
+
+
+def _entry(row: CommentContent) -> tuple[int, dict[str, str]]:
+    return row.id, {field: repr(getattr(row, field)) for field in row.__struct_fields__}
 
 
 def has_records(chunks: Iterator[bytes]) -> bool:

@@ -8,7 +8,8 @@ from msgspec import structs
 
 from node.cli.app import app
 from node.runtime.errors import NodeError
-from node.snapshots.file import Snapshot
+from node.snapshots.file import Snapshot, SnapshotError
+from node.snapshots.folder import has_positions
 from node.specs.builder import load_spec
 from node.storage.blocklog import LOG_NAME
 from node.storage.disk import SystemDisk
@@ -117,6 +118,20 @@ def test_diff_shows_rows_and_fields(data: Path, tmp_path: Path, capsys: pytest.C
     assert any(line.startswith("  0.head_block_number: ") for line in lines)
     assert any(re.fullmatch("  0.head_block_id: [0-9a-f]{40} [|] [0-9a-f]{40}", line) for line in lines)
     assert any(re.search("only in the second: .*block_id [0-9a-f]{40}", line) for line in lines)
+
+
+def test_diff_compares_positions_of_texts_with_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / LOG_NAME).write_bytes(case_log("walk_random").read_bytes())
+    assert coind("save", "--data", tmp_path, *CHAIN) == 0
+    assert coind("save", "--data", tmp_path, "--to", tmp_path / "given", *CHAIN) == 0
+    given = only(tmp_path / "given")
+    assert [has_positions(path, SystemDisk()) for path in (only(tmp_path), given)] == [True, False]
+    capsys.readouterr()
+    assert coind("diff", given, only(tmp_path), *CHAIN) == 0
+    (tmp_path / LOG_NAME).unlink()
+    assert coind("diff", only(tmp_path), only(tmp_path), *CHAIN) == 0
+    with fails(SnapshotError):
+        coind("diff", given, only(tmp_path), *CHAIN)
 
 
 @pytest.mark.parametrize(
