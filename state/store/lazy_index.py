@@ -155,8 +155,7 @@ class LazyIndex(OrderedIndex[RowT]):
 
     def restore(self, rows: object, ids: object = None) -> None:
         """Mark all rows as unread, after they were replaced. Only the table calls this."""
-        self._version += 1
-        self._lazily.restore_unread()
+        self._drop()
 
     def release(self, least: int = RELEASED_ROWS_MIN) -> None:
         """Free the memory if there are more than `least` unread changes. The next read sorts all rows. Only the table calls this."""

@@ -6,10 +6,14 @@ rule wait: what the current read has used, what is being made, what a read needs
 read. Unless it is used again, it is held for HELD_PERIODS. So the limit can be exceeded for some seconds, by as much as is made in them.
 """
 
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from itertools import takewhile
+
 HELD_PERIODS = 2
 
 
-class QueryData:
+class QueryData(ABC):
     """Base of data that a `QueryMemory` limits."""
 
     __slots__ = ("held_until", "used_at", "was_dropped")
@@ -19,13 +23,13 @@ class QueryData:
         self.was_dropped = False
 
     @property
+    @abstractmethod
     def memory_size(self) -> int:
         """The approximate memory in bytes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def drop(self) -> None:
         """Free the memory. The next read makes the data again. Called between reads."""
-        raise NotImplementedError
 
 
 class QueryMemory:
@@ -34,7 +38,7 @@ class QueryMemory:
     def __init__(self) -> None:
         self.limit: int | None = None
         self.size = self.dropped = 0
-        self._sizes: dict[QueryData, int] = {}
+        self._sizes: OrderedDict[QueryData, int] = OrderedDict()  # in the order of `used_at`
         self._uses = self._read_began = self._period = 0
 
     def __len__(self) -> int:
@@ -49,20 +53,21 @@ class QueryMemory:
         self._uses += 1
         data.used_at = self._uses
         data.held_until = 0 if is_query else self._period + HELD_PERIODS
+        if data in self._sizes:
+            self._sizes.move_to_end(data)
 
     def resized(self, data: QueryData) -> None:
         """Record the size of data that is being made or that has changed, and drop other data if all together exceeds the limit."""
+        self.used(data, is_query=False)
         size = data.memory_size
         self.size += size - self._sizes.get(data, 0)
         self._sizes[data] = size
-        data.held_until = self._period + HELD_PERIODS
         self._enforce()
 
     def hold_used(self) -> None:
         """Hold the data that the current query has used, since it will be repeated."""
-        for data in self._sizes:
-            if data.used_at > self._read_began:
-                data.held_until = self._period + HELD_PERIODS
+        for data in takewhile(self._is_in_use, reversed(self._sizes)):
+            data.held_until = self._period + HELD_PERIODS
 
     def remove(self, data: QueryData) -> None:
         """Remove data that no longer exists."""
@@ -78,14 +83,16 @@ class QueryMemory:
         self._read_began = self._uses
         self._enforce()
 
+    def _is_in_use(self, data: QueryData) -> bool:
+        """Whether the current query has used the data."""
+        return data.used_at > self._read_began
+
     def _enforce(self) -> None:
-        if self.limit is None or self.size <= self.limit:
-            return
-        for data in sorted(self._sizes, key=lambda data: data.used_at):
-            if data.used_at <= self._read_began and data.held_until <= self._period:
-                self.remove(data)
-                data.was_dropped = True
-                data.drop()
-                self.dropped += 1
-                if self.size <= self.limit:
-                    break
+        while self.limit is not None and self.size > self.limit:
+            data = next((data for data in self._sizes if data.held_until <= self._period), None)
+            if data is None or self._is_in_use(data):
+                break
+            self.remove(data)
+            data.was_dropped = True
+            data.drop()
+            self.dropped += 1

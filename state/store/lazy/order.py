@@ -143,6 +143,7 @@ class LazyOrder(QueryData):
         self._removed = set()
         self._new = array("Q", ids)
         self._has_bounds, self._sized = False, 0
+        self._read_mode.memory.remove(self)
         if self._new:
             self.dirty.add(UNREAD)
 
@@ -154,7 +155,6 @@ class LazyOrder(QueryData):
         if self.count() <= max(len(self._order) // 2, least):
             return False
         self.restore(())
-        self._read_mode.memory.remove(self)
         return True
 
     def check(self) -> None:

@@ -89,6 +89,13 @@ def test_a_dropped_order_is_sorted_again(posts: Posts) -> None:
     posts.check()
 
 
+def test_orders_of_replaced_rows_take_no_memory(posts: Posts) -> None:
+    queried(posts, posts.by_score.first)
+    assert memory_of(posts).size > 0
+    posts.restore(list(posts), posts.next_id)
+    assert (memory_of(posts).size, len(memory_of(posts))) == (0, 0)
+
+
 def test_a_query_that_needs_more_than_the_limit_ends(posts: Posts) -> None:
     indices = posts.by_score, posts.by_votes, posts.by_author
     for _ in range(2):
