@@ -52,11 +52,11 @@ class SnapshotPart(Protocol):
 class TablePart:
     """Serializer for a table: its rows and the next id. `special` contains the actual types of the fields declared as Any.
 
-    With `is_loading`, a table of more than one chunk loads in the background after it is installed.
+    With `is_deferred`, a table of more than one chunk loads in the background after it is installed.
     """
 
     def __init__(self, table: Table[Any], special: Special | None = None, *, is_deferred: bool = False) -> None:
-        self._table, self._is_loaded_later = table, is_deferred
+        self._table, self._is_deferred = table, is_deferred
         self._special = special
 
     @cached_property
@@ -93,9 +93,9 @@ class TablePart:
         orders = decoded(_ORDERS, next(chunks, b""))
         table = self._table
         if packed_count and table.raw_attributes()["packing"] is None:
-            raise CorruptData("packed rows of a table that has none")
+            raise CorruptData("packed rows in a table that packs none")
         rows: Iterable[tuple[list[Any], list[int]]] = self._rows(chunks, next_id, count, is_followed=bool(packed_count))
-        if self._is_loaded_later and count + packed_count > ROWS_PER_CHUNK:
+        if self._is_deferred and count + packed_count > ROWS_PER_CHUNK:
             return lambda: BackgroundLoad((table,), self._restoring(rows, next_id, orders, chunks, packed_count), table.journal.read_mode)
         rows, packed = list(rows), iter(list(chunks))
 

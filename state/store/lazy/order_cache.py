@@ -7,7 +7,7 @@ from state.store.lazy.incremental import ReadMode
 from state.store.lazy.order import LazyOrder
 from state.store.lazy.sorted_ids import Computed, SortedIds
 
-ORDERS_MAX = 10_000  # so many that a client can hardly have the large ones dropped by requests for small ones
+ORDERS_MAX = 10_000  # A lower limit would let a client evict large orders by requests for small ones.
 MARKS_MAX = 5000  # changes in a scope after which an order that nobody reads is dropped
 
 Key = tuple[Hashable, Hashable]  # a scope, and the name of an order of its items
