@@ -2,7 +2,7 @@
 
 A row that rules will rarely touch again takes 100 to 200 bytes as MessagePack, and 1,000 as an object with entries in indices. A **hot
 row** is an object in the table's dict. A **packed row** is in a chunk: the rows of 64 consecutive ids in one bytes object. The table
-unpacks a row (3 µs) when a rule gets it. From then on, the row is hot and stays the same object until it's packed again. A query gets an
+unpacks a row (6 µs) when a rule gets it. From then on, the row is hot and stays the same object until it's packed again. A query gets an
 object of its own, so that queries don't fill the memory.
 
 Rows wait in a queue from the time they settle or are unpacked. When too many wait, the oldest are packed. A row is packed only if nothing
@@ -37,13 +37,13 @@ RowT = TypeVar("RowT", bound=Row)
 
 # Settled rows that stay hot. Most rows that rules touch again were touched a short time ago.
 HOT_ROWS = 20_000
-# Rows packed per block (4 µs each), and the share of the excess that is packed in addition.
+# Rows packed per block (4 to 6 µs each), and the share of the excess that is packed in addition.
 PACKED_AT_ONCE, EXCESS_SHARE = 200, 512
 PACKED_SIZE_MAX = 4096  # bytes; a larger row stays hot, since its chunk would be copied with every change of the chunk
 # A chunk of SLOTS rows begins with the position of each row in it and of the end. A missing row has no bytes.
 POSITIONS, SPAN = Layout(f"<{SLOTS + 1}I"), Layout("<2I")
 HASH_MASK, ID_BITS = 0xFFFF_FFFF, 32
-PART_MAX = 1024  # entries
+PART_MAX = 256  # entries; more take longer to search and to move
 CHUNKS_PER_MESSAGE = 64  # of a dump, so that loading a message takes some 10 ms
 
 
@@ -125,11 +125,8 @@ class PackedKeys:
     __slots__ = ("_firsts", "_parts")
 
     def __init__(self) -> None:
-        # Parts with up to PART_MAX entries, and for each part a lower bound of its entries.
+        # Parts with up to PART_MAX entries, or more if most of them have the same hash; and for each part a lower bound of its entries.
         self._parts, self._firsts = [array("Q")], [0]
-
-    def __len__(self) -> int:
-        return sum(map(len, self._parts))
 
     def __iter__(self) -> Iterator[int]:
         """Yield the ids of all rows."""
@@ -138,23 +135,12 @@ class PackedKeys:
     def ids(self, key: Any) -> list[int]:
         """Return the ids of the rows whose key has the same hash as `key`."""
         begin = (hash(key) & HASH_MASK) << ID_BITS
-        place = bisect_right(self._firsts, begin) - 1
-        part = self._parts[place]
-        at = bisect_left(part, begin)
-        found, end = list[int](), begin + HASH_MASK
-        if at + 1 < len(part) and part[at + 1] > end:  # the usual case, shortened
-            entry = part[at]
-            return [entry & HASH_MASK] if entry <= end else found
-        while True:
-            while at < len(part):
-                if part[at] > end:
-                    return found
-                found.append(part[at] & HASH_MASK)
-                at += 1
-            place, at = place + 1, 0
-            if place == len(self._parts):
-                return found
-            part = self._parts[place]
+        part, end, found = self._parts[bisect_right(self._firsts, begin) - 1], begin + HASH_MASK, list[int]()
+        at, count = bisect_left(part, begin), len(part)
+        while at < count and (entry := part[at]) <= end:
+            found.append(entry & HASH_MASK)
+            at += 1
+        return found
 
     def add(self, key: Any, row_id: int) -> None:
         """Add a row that isn't in the index."""
@@ -163,9 +149,11 @@ class PackedKeys:
         part = self._parts[place]
         insort(part, entry)
         if len(part) > PART_MAX:
-            half = len(part) // 2
-            self._parts[place : place + 1] = part[:half], part[half:]
-            self._firsts.insert(place + 1, part[half])
+            first = part[len(part) // 2] & ~HASH_MASK  # so that all entries with a hash are in one part
+            half = bisect_left(part, first)
+            if half:
+                self._parts[place : place + 1] = part[:half], part[half:]
+                self._firsts.insert(place + 1, first)
 
     def remove(self, key: Any, row_id: int) -> None:
         """Remove a row that is in the index."""
@@ -368,7 +356,9 @@ class PackedRows(Generic[RowT]):
             slot, packed = rows[0]
             begin, end = SPAN.unpack_from(data, 4 * slot)
             if end - begin == len(packed):  # as for most accounts that only got another balance
-                self._chunks[number], self._masks[number] = data[:begin] + packed + data[end:], mask | 1 << slot
+                if data[begin:end] != packed:
+                    self._chunks[number] = b"".join((data[:begin], packed, data[end:]))
+                self._masks[number] = mask | 1 << slot
                 return
         if mask:
             positions = POSITIONS.unpack_from(data)

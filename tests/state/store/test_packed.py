@@ -361,6 +361,22 @@ def test_keys_with_the_same_hash() -> None:
     assert keys.ids(-2) == [0]
 
 
+def test_many_keys_with_the_same_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All entries with a hash are found, wherever the entries are split."""
+    monkeypatch.setattr(store_packed, "PART_MAX", 4)
+    keys, expected = PackedKeys(), dict[int, list[int]]()
+    for row_id in range(200):
+        # Integers that differ by this modulus have the same hash.
+        key = row_id % 7 + row_id * sys.hash_info.modulus
+        keys.add(key, row_id)
+        expected.setdefault(row_id % 7, []).append(row_id)
+    assert {key: keys.ids(key) for key in range(7)} == expected
+    assert sorted(keys) == list(range(200))
+    for row_id in range(0, 200, 2):
+        keys.remove(row_id % 7, row_id)
+    assert [keys.ids(key) for key in range(7)] == [[row_id for row_id in expected[key] if row_id % 2] for key in range(7)]
+
+
 def test_many_keys() -> None:
     keys, numbers = PackedKeys(), range(20_000)
     for number in numbers:
@@ -371,7 +387,7 @@ def test_many_keys() -> None:
     restore = keys.copy()
     for number in numbers[::2]:
         keys.remove(str(number), number)
-    assert len(keys) == len(numbers) // 2
+    assert sorted(keys) == list(numbers[1::2])
     restore()
     assert sorted(keys) == list(numbers)
 
