@@ -42,6 +42,8 @@ PACKED_AT_ONCE, EXCESS_SHARE = 200, 512
 PACKED_SIZE_MAX = 4096  # bytes; a larger row stays hot, since its chunk would be copied with every change of the chunk
 # A chunk of SLOTS rows begins with the position of each row in it and of the end. A missing row has no bytes.
 POSITIONS, SPAN = Layout(f"<{SLOTS + 1}I"), Layout("<2I")
+# For each slot, all positions as one integer, in which those after the slot are 1 and the others 0.
+AFTER = [int.from_bytes(POSITIONS.pack(*[int(n > slot) for n in range(SLOTS + 1)]), "little") for slot in range(SLOTS)]
 HASH_MASK, ID_BITS = 0xFFFF_FFFF, 32
 PART_MAX = 256  # entries; more take longer to search and to move
 CHUNKS_PER_MESSAGE = 64  # of a dump, so that loading a message takes some 10 ms
@@ -350,16 +352,12 @@ class PackedRows(Generic[RowT]):
             self._add_to_chunk(number, rows)
 
     def _add_to_chunk(self, number: int, rows: list[tuple[int, bytes]]) -> None:
-        """Add packed rows, given with their places, to a chunk. Drop the bytes of the rows that were unpacked."""
-        parts, mask, data = [b""] * SLOTS, self._masks.get(number, 0), self._chunks.get(number, b"")
+        """Add packed rows, given with their places, to a chunk. If there are several, drop the bytes of the rows that were unpacked."""
+        mask, data = self._masks.get(number, 0), self._chunks.get(number, b"")
         if mask and len(rows) == 1:
-            slot, packed = rows[0]
-            begin, end = SPAN.unpack_from(data, 4 * slot)
-            if end - begin == len(packed):  # as for most accounts that only got another balance
-                if data[begin:end] != packed:
-                    self._chunks[number] = b"".join((data[:begin], packed, data[end:]))
-                self._masks[number] = mask | 1 << slot
-                return
+            self._chunks[number], self._masks[number] = replaced(data, *rows[0]), mask | 1 << rows[0][0]
+            return
+        parts = [b""] * SLOTS
         if mask:
             positions = POSITIONS.unpack_from(data)
             for slot in range(SLOTS):
@@ -477,3 +475,15 @@ class PackedRows(Generic[RowT]):
         for index in self.keys:
             assert sorted(index.ids) == sorted(packed), "keys of packed rows are missing or extra"
             assert all(row_id in index.ids.ids(index.entry(row)) for row_id, row in packed.items()), "a packed row isn't under its key"
+
+
+def replaced(chunk: bytes, slot: int, packed: bytes) -> bytes:
+    """Return a chunk with the bytes of one row replaced."""
+    begin, end = SPAN.unpack_from(chunk, 4 * slot)
+    if chunk[begin:end] == packed:  # as for a row that was only read
+        return chunk
+    positions = chunk[: POSITIONS.size]
+    if growth := len(packed) - (end - begin):
+        # All positions are changed by one addition, which takes a tenth of the time of a loop.
+        positions = (int.from_bytes(positions, "little") + growth * AFTER[slot]).to_bytes(POSITIONS.size, "little")
+    return b"".join((positions, chunk[POSITIONS.size : begin], packed, chunk[end:]))
