@@ -7,6 +7,7 @@ from operator import attrgetter
 from sys import byteorder
 from typing import Any, Generic, TypeVar, overload
 
+from state.protocol.values.integers import UINT32_MAX
 from state.store.columns import CorruptData
 from state.store.packed_integers import UINT32_BYTES, Integers, as_array, pack_uint32
 from state.store.rows import Restore, Row, RowSource, run_steps
@@ -124,7 +125,6 @@ class GroupedIds:
         return self if table is None else index_of(table, self)
 
 
-ID_MAX = (1 << 8 * UINT32_BYTES) - 1
 FEW_BYTES = 64 * UINT32_BYTES  # up to which the ids of a group are bytes
 
 
@@ -162,8 +162,8 @@ class GroupedIdsIndex(Generic[RowT]):
 
     def restore(self, rows: dict[int, RowT], ids: list[int] | None = None) -> None:
         """Replace all rows. Only the table calls this. Raises CorruptData for an id that is too large."""
-        if max(rows, default=0) > ID_MAX:
-            raise CorruptData(f"an id above {ID_MAX}")
+        if max(rows, default=0) > UINT32_MAX:
+            raise CorruptData(f"an id above {UINT32_MAX}")
         self._groups.chunks.clear()
         for row in rows.values():
             self.insert(row)

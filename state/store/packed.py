@@ -25,6 +25,7 @@ from msgspec import MsgspecError, Struct, msgpack
 from msgspec.structs import astuple
 
 from state.protocol.errors import NotUnique
+from state.protocol.values.integers import UINT32_MAX
 from state.store.columns import CorruptData
 from state.store.grouped import GroupedIdsIndex
 from state.store.keys import Where, test_function
@@ -44,15 +45,12 @@ PACKED_SIZE_MAX = 4096  # bytes; a larger row stays hot, since its chunk would b
 POSITIONS, SPAN = Layout(f"<{SLOTS + 1}I"), Layout("<2I")
 # For each slot, all positions as one integer, in which those after the slot are 1 and the others 0.
 AFTER = [int.from_bytes(POSITIONS.pack(*[int(n > slot) for n in range(SLOTS + 1)]), "little") for slot in range(SLOTS)]
-HASH_MASK, ID_BITS = 0xFFFF_FFFF, 32
+ID_BITS = 32
 PART_MAX = 256  # entries; more take longer to search and to move
 CHUNKS_PER_MESSAGE = 64  # of a dump, so that loading a message takes some 10 ms
 
-
 _SAMPLE = {0: Row()}
 ALONE = getrefcount(_SAMPLE.get(0))  # the reference count of a row that is only in a dict
-
-
 _MESSAGE = msgpack.Decoder(list[tuple[int, int, bytes]])
 
 
@@ -132,26 +130,26 @@ class PackedKeys:
 
     def __iter__(self) -> Iterator[int]:
         """Yield the ids of all rows."""
-        return (entry & HASH_MASK for part in self._parts for entry in part)
+        return (entry & UINT32_MAX for part in self._parts for entry in part)
 
     def ids(self, key: Any) -> list[int]:
         """Return the ids of the rows whose key has the same hash as `key`."""
-        begin = (hash(key) & HASH_MASK) << ID_BITS
-        part, end, found = self._parts[bisect_right(self._firsts, begin) - 1], begin + HASH_MASK, list[int]()
+        begin = (hash(key) & UINT32_MAX) << ID_BITS
+        part, end, found = self._parts[bisect_right(self._firsts, begin) - 1], begin + UINT32_MAX, list[int]()
         at, count = bisect_left(part, begin), len(part)
         while at < count and (entry := part[at]) <= end:
-            found.append(entry & HASH_MASK)
+            found.append(entry & UINT32_MAX)
             at += 1
         return found
 
     def add(self, key: Any, row_id: int) -> None:
         """Add a row that isn't in the index."""
-        entry = (hash(key) & HASH_MASK) << ID_BITS | row_id
+        entry = (hash(key) & UINT32_MAX) << ID_BITS | row_id
         place = bisect_right(self._firsts, entry) - 1
         part = self._parts[place]
         insort(part, entry)
         if len(part) > PART_MAX:
-            first = part[len(part) // 2] & ~HASH_MASK  # so that all entries with a hash are in one part
+            first = part[len(part) // 2] & ~UINT32_MAX  # so that all entries with a hash are in one part
             half = bisect_left(part, first)
             if half:
                 self._parts[place : place + 1] = part[:half], part[half:]
@@ -159,7 +157,7 @@ class PackedKeys:
 
     def remove(self, key: Any, row_id: int) -> None:
         """Remove a row that is in the index."""
-        entry = (hash(key) & HASH_MASK) << ID_BITS | row_id
+        entry = (hash(key) & UINT32_MAX) << ID_BITS | row_id
         part = self._parts[bisect_right(self._firsts, entry) - 1]
         at = bisect_left(part, entry)
         assert part[at] == entry, "a packed row isn't under its key"
@@ -179,8 +177,8 @@ class PackedKeys:
         return put_back
 
 
-class FoundRows(dict[Any, RowT]):
-    """Hot rows by id or key. `find` returns a packed row or None, so reading an item never raises KeyError."""
+class HotRows(dict[Any, RowT]):
+    """Hot rows by id or key. Reading the item of a packed row makes the row hot with `find`, and that of a missing row returns None."""
 
     __slots__ = ("_find", "_packed")
 
@@ -193,7 +191,7 @@ class FoundRows(dict[Any, RowT]):
         return self._find(key) if self._packed.count else None
 
 
-class FoundKeys(FoundRows[RowT]):
+class HotKeys(HotRows[RowT]):
     """Hot rows by key. Whether a key is free also depends on the packed rows."""
 
     __slots__ = ()
@@ -215,7 +213,7 @@ class PackedUniqueIndex(UniqueIndex[RowT]):
     def __init__(self, fields: tuple[str, ...], packed: "PackedRows[RowT]") -> None:
         self.ids = PackedKeys()
         self._packed = packed
-        super().__init__(fields, FoundKeys(self._find, packed))
+        super().__init__(fields, HotKeys(self._find, packed))
         packed.keys.append(self)
 
     def has(self, key: Any) -> bool:
@@ -233,7 +231,7 @@ class PackedUniqueIndex(UniqueIndex[RowT]):
 
     def _find(self, key: Any) -> RowT | None:
         row = self._peek(key)
-        return None if row is None else self._packed.found(row)
+        return None if row is None else self._packed.make_hot(row)
 
 
 class PackedRows(Generic[RowT]):
@@ -241,7 +239,7 @@ class PackedRows(Generic[RowT]):
 
     def __init__(self, declared: Packed, row: type[RowT], special: Callable[[], dict[str, Any]], read_mode: ReadMode) -> None:
         self.fields, self.entry = declared.fields, declared.is_settled
-        self.hot: FoundRows[RowT] = FoundRows(self._find, self)
+        self.hot: HotRows[RowT] = HotRows(self._find, self)
         self.keys: list[PackedUniqueIndex[RowT]] = []
         self.count = 0
         # By the number of the chunk. Bit n of a mask is set if row n of the chunk is packed. The bytes of a row that was unpacked remain
@@ -273,8 +271,8 @@ class PackedRows(Generic[RowT]):
         begin, end = SPAN.unpack_from(data, 4 * slot)
         return self._codec.unpack(data[begin:end], row_id)
 
-    def found(self, row: RowT) -> RowT:
-        """Make an unpacked row hot, unless a query reads it. Return the row."""
+    def make_hot(self, row: RowT) -> RowT:
+        """Make a row hot that was just unpacked, unless a query reads it. Return the row."""
         if self._read_mode.is_incremental:
             return row
         row_id = row.id
@@ -316,7 +314,7 @@ class PackedRows(Generic[RowT]):
 
     def _find(self, row_id: int) -> RowT | None:
         row = self.peek(row_id)
-        return None if row is None else self.found(row)
+        return None if row is None else self.make_hot(row)
 
     # -------------------------------------------------------------- packing
 
@@ -338,7 +336,7 @@ class PackedRows(Generic[RowT]):
                 queue.append(row_id)
                 continue
             row = hot[row_id]
-            packed = pack(row) if is_settled(row) and row_id <= HASH_MASK else None
+            packed = pack(row) if is_settled(row) and row_id <= UINT32_MAX else None
             if packed is None:
                 continue
             chunks.setdefault(row_id >> SHIFT, []).append((row_id & MASK, packed))
@@ -411,7 +409,7 @@ class PackedRows(Generic[RowT]):
             elif is_live:
                 raise CorruptData(f"row {begin + slot} is missing")
         for row in rows:
-            if row.id >= min(next_id, HASH_MASK + 1) or row.id in self.hot or not self.entry(row):
+            if row.id >= min(next_id, UINT32_MAX + 1) or row.id in self.hot or not self.entry(row):
                 raise CorruptData(f"row {row.id} can't be packed")
             if any(index.entry(row) is not None for index in others):
                 raise CorruptData(f"row {row.id} is in an index that excludes packed rows")

@@ -12,6 +12,7 @@ from itertools import accumulate, islice
 from sys import byteorder
 from typing import Any, overload
 
+from state.protocol.values.integers import UINT32_MAX
 from state.store.keys import Entry
 from state.store.lazy.incremental import ReadMode
 
@@ -24,7 +25,7 @@ INSERTED_SHARE = 32
 SPARSE_SHARE = 32  # A dict takes less memory than an array by id if fewer than one id in SPARSE_SHARE is in the order.
 SMALL_COUNT, FEW_BUCKETS = 64, 32
 NEAR = 64  # entries among which the end of a bucket's entries is searched first
-UINT16_MAX, UINT32_MAX = (1 << 16) - 1, (1 << 32) - 1
+UINT16_MAX = (1 << 16) - 1
 BUCKET_BYTES = 400  # of a bucket's objects: itself, its array, its bound
 DICT_BYTES = 100  # per id in a dict
 
@@ -279,7 +280,7 @@ class SortedIds(Sequence[Entry]):
         """Remove `count` ids, or those of them that are in the order."""
         places = self._places
         is_sparse, known = isinstance(places, dict), len(places)
-        is_many = self._is_many(count)
+        self._starts, is_many = [], self._is_many(count)
         for row_id in ids:
             number = places.get(row_id, 0) if is_sparse else places[row_id] if 0 <= row_id < known else 0  # type: ignore[union-attr]
             if not number:
@@ -292,15 +293,13 @@ class SortedIds(Sequence[Entry]):
             assert bucket is not None, "an id in a bucket that is gone"
             self._count -= 1
             bucket.live -= 1
-            self._starts = []
             if not bucket.live:
                 bucket.ids, bucket.is_sorted = array(self._code), True
                 self._empty += 1
             elif is_many:
                 bucket.is_sorted = False
             elif bucket.is_sorted:
-                ids = bucket.ids
-                del ids[_index(ids, row_id)]
+                del bucket.ids[_index(bucket.ids, row_id)]
         if self._empty > len(self._buckets) // 2 + SMALL_COUNT:
             self._drop_empty()
 
