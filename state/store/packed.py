@@ -408,11 +408,13 @@ class PackedRows(Generic[RowT]):
                     rows.append(row)
             elif is_live:
                 raise CorruptData(f"row {begin + slot} is missing")
+        limit = min(next_id, UINT32_MAX + 1)
         for row in rows:
-            if row.id >= min(next_id, UINT32_MAX + 1) or row.id in self.hot or not self.entry(row):
+            if row.id >= limit or row.id in self.hot or not self.entry(row):
                 raise CorruptData(f"row {row.id} can't be packed")
-            if any(index.entry(row) is not None for index in others):
-                raise CorruptData(f"row {row.id} is in an index that excludes packed rows")
+            for index in others:
+                if index.entry(row) is not None:
+                    raise CorruptData(f"row {row.id} is in an index that excludes packed rows")
         self._chunks[number], self._masks[number] = data, mask
         for row in rows:
             for index in self.keys:
