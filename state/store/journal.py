@@ -49,7 +49,7 @@ class Journal:
         self.on_undone: Callable[[], None] = nothing
         # The write path: a bound C function, of which tables and lists keep a reference. `_records` must therefore stay the same object.
         self.record: Callable[[Record], None] = self._records.append
-        # Functions that pack settled rows, one per table that does so (state/store/packed.py).
+        # Functions that pack settled rows, one per table that packs rows (state/store/packed.py).
         self.packing: list[Callable[[], None]] = []
         # The dicts of all tables, by id and by key.
         self.dicts: list[dict[Any, Any]] = []

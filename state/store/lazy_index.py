@@ -105,8 +105,8 @@ class LazyIndex(OrderedIndex[RowT]):
         self._table = table
         self._lazily = RowOrder(declared, table, read_mode, self._drop)
         self.dirty = self._lazily.dirty
-        # For `class_of`: the version of the order, the limits, and for each limit an entry up to which keys are within the limit, and one
-        # beyond which they aren't, whatever UNSORTED_CHANGES_MAX rows have changed since that version.
+        # For `class_of`: the version of the order, the limits, and two entries for each limit. Keys up to the first entry are within the
+        # limit, and keys beyond the second one aren't, even if UNSORTED_CHANGES_MAX rows have changed since that version.
         self._margins: tuple[int, tuple[int, ...], list[tuple[Entry, Entry]]] = (-1, (), [])
 
     def __len__(self) -> int:
@@ -150,7 +150,7 @@ class LazyIndex(OrderedIndex[RowT]):
         self._lazily.forget(row_id)
 
     def reuse(self, row_id: int) -> None:
-        """Record that an id, which was the highest one, will be that of the next new row. Only the table calls this."""
+        """Mark the highest id as unread, because the next new row gets it. Only the table calls this."""
         self._lazily.unread = min(self._lazily.unread, row_id)
 
     def restore(self, rows: object, ids: object = None) -> None:

@@ -235,7 +235,7 @@ class PackedUniqueIndex(UniqueIndex[RowT]):
 
 
 class PackedRows(Generic[RowT]):
-    """The packed rows of a table, and the queue of rows to pack. The table updates it like an index, which contains the settled rows."""
+    """The packed rows of a table, and the queue of rows to pack. The table updates it like an index of the settled rows."""
 
     def __init__(self, declared: Packed, row: type[RowT], special: Callable[[], dict[str, Any]], read_mode: ReadMode) -> None:
         self.fields, self.entry = declared.fields, declared.is_settled

@@ -39,7 +39,7 @@ class DirtyRows:
         self._record((self._undo_add, row_id, None))
 
     def restart(self, source: Iterator[Iterable[int]], count: int) -> None:
-        """Mark the rows dirty whose ids `source` yields, `count` or a few more or fewer, and all other rows clean.
+        """Mark as dirty the rows whose ids `source` yields, about `count`, and all other rows as clean.
 
         A view that needs only some of the rows starts this way. Each item of `source` is read only when the items before it are processed,
         and the rows can change meanwhile.

@@ -33,7 +33,7 @@ class NotReady(Exception):
 class ReadMode:
     """Read mode of a state: uninterrupted except in `try_read` and `read_incrementally`. All tables of a state share one object.
 
-    `memory` limits the memory of what only queries read.
+    `memory` limits the memory of data that only queries read.
     """
 
     __slots__ = ("is_incremental", "memory")

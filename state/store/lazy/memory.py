@@ -2,8 +2,8 @@
 
 This data is derived from the state, so it can be dropped at any time and made again at its next read. Above the limit, the data that no
 read has used for the longest time is dropped. Some data is **held**, because dropping it would make a read start over without end, or a
-rule wait: what the current read has used, what is being made, what a read needs that waits for other data (`NotReady`), and what the rules
-read. Unless it is used again, it is held for HELD_PERIODS. So the limit can be exceeded for some seconds, by as much as is made in them.
+rule wait: data that is being made, that the current read has used, that a waiting read (`NotReady`) has used, or that rules read. Unless it
+is used again, it is held for HELD_PERIODS. The limit can therefore be exceeded for some seconds, by the size of the data made in them.
 """
 
 from abc import ABC, abstractmethod
@@ -33,7 +33,7 @@ class QueryData(ABC):
 
 
 class QueryMemory:
-    """The data of one state that only queries read. `limit` is the maximum of `size`, in bytes, and `dropped` counts what was dropped."""
+    """The data of one state that only queries read. `limit` is the maximum of `size`, in bytes. `dropped` counts the drops of data."""
 
     def __init__(self) -> None:
         self.limit: int | None = None
@@ -57,7 +57,7 @@ class QueryMemory:
             self._sizes.move_to_end(data)
 
     def resized(self, data: QueryData) -> None:
-        """Record the size of data that is being made or that has changed, and drop other data if all together exceeds the limit."""
+        """Record the size of data that is being made or that has changed, and drop other data if the limit is exceeded."""
         self.used(data, is_query=False)
         size = data.memory_size
         self.size += size - self._sizes.get(data, 0)
@@ -78,7 +78,7 @@ class QueryMemory:
         return self.limit is None or self.size + size <= self.limit
 
     def end_period(self) -> None:
-        """End a period of some seconds. What was held for HELD_PERIODS can now be dropped."""
+        """End a period of some seconds. Data that was held for HELD_PERIODS can now be dropped."""
         self._period += 1
         self._read_began = self._uses
         self._enforce()

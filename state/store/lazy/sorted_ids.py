@@ -18,13 +18,13 @@ from state.store.lazy.incremental import ReadMode
 
 # Ids in a sorted bucket: when there are more, it is split into buckets of BUCKET_IDS.
 BUCKET_IDS, BUCKET_IDS_MAX = 512, 1024
-# Ids in an unsorted bucket: how many there are on average after the first sort, and the number above which it is sorted.
+# Ids in an unsorted bucket: the average after the first sort, and the number above which the bucket is sorted.
 UNSORTED_IDS, UNSORTED_IDS_MAX = 4096, 16_384
 # Up to this share of new ids, a sorted bucket takes each new id at its position. With more, it becomes unsorted.
 INSERTED_SHARE = 32
 SPARSE_SHARE = 32  # A dict takes less memory than an array by id if fewer than one id in SPARSE_SHARE is in the order.
 SMALL_COUNT, FEW_BUCKETS = 64, 32
-NEAR = 64  # entries among which the end of a bucket's entries is searched first
+NEAR = 64  # entries among which the end of a bucket's entries is searched first, because it usually is there
 UINT16_MAX = (1 << 16) - 1
 BUCKET_BYTES = 400  # of a bucket's objects: itself, its array, its bound
 DICT_BYTES = 100  # per id in a dict
@@ -268,7 +268,6 @@ class SortedIds(Sequence[Entry]):
             if at + 1 == len(bounds):
                 end = count
             else:
-                # Most often, the end is near.
                 near = min(begin + NEAR, count)
                 end = bisect_left(entries, bounds[at + 1], begin + 1, near)
                 if end == near:
