@@ -211,7 +211,7 @@ def filled(posts: int) -> Node:
     clock = ChainClock(start_ms=chain.state.head_time * 1000)
     processor, devchain = Processor(chain, clock=clock), DevChain(chain, clock, [chain.secret])
     service = new_service(chain, processor, devchain, tuple(PLUGINS), gate=processor.gate)
-    processor.can_fork, processor.long_jobs.answer_read = True, partial(answer_read, service)
+    processor.long_jobs.answer_read = partial(answer_read, service)
     return Node(chain, processor, devchain, service)
 
 

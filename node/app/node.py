@@ -410,7 +410,7 @@ async def open_service(
     )
     # Tests with a simulated disk start no other processes.
     if isinstance(settings.disk, SystemDisk):
-        parts.processor.can_fork, parts.processor.long_jobs.answer_read = True, partial(answer_read, service)
+        parts.processor.long_jobs.answer_read = partial(answer_read, service)
     pages: dict[str, Callable[[], PageReply]] = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
     acceptor: OpenAcceptor = partial(Listener, hosts=http.hosts)
     if parts.readers is not None:

@@ -45,8 +45,8 @@ class LongJobs:
     """Runs the jobs of a chain, one at a time. The `gate` is closed while a job is interrupted. Before the next job, the readers that
     waited for the gate get a time slice.
 
-    A standby is forked only if `answer_read`, the function with which it answers requests, is set. The standby has none of this process's
-    files, and calls `leave`, which must stop all writing.
+    A standby is forked only if `answer_read`, the function with which it answers requests, is set. It isn't set if the disk is simulated.
+    The standby has none of this process's files, and calls `leave`, which must stop all writing.
     """
 
     def __init__(

@@ -128,7 +128,6 @@ class Processor:
         # The number of jobs that `run` has not started: queued, or just taken from the queue.
         self._undone = 0
         self._is_running = False
-        self.can_fork = False  # whether this process has no simulated disk
         self._copying = trio.Lock()  # one copy at a time
         self._stopwatch, self._seconds_at_once = stopwatch, 0.0
         self._nursery: trio.Nursery
@@ -334,9 +333,9 @@ class Processor:
     async def in_copy(self, work: Callable[[], Result]) -> Result:
         """Run a function on a copy of the chain as it is after the queued jobs, and return its result. Raises Refused.
 
-        The copy is that of a forked child, so the chain can change meanwhile. Without forks, the function runs as a job.
+        The copy is that of a forked child, so the chain can change meanwhile. If no standby may be forked, the function runs as a job.
         """
-        if not self.can_fork:
+        if self.long_jobs.answer_read is None:
             return await self.in_turn(work)
         try:
             async with self._copying:
@@ -578,16 +577,17 @@ class Processor:
 def encoded_result(work: Callable[[], object]) -> bytes:
     """Run a function and encode its result or its refusal, for `decoded_result`. Long values of a refusal are cut."""
     try:
-        return msgspec.msgpack.encode((work(), "", "", {}))
+        return msgspec.msgpack.encode((work(), None))
     except Refused as error:
         values = {name: str(value)[:VALUE_SIZE_MAX] for name, value in error.values.items()}
-        return msgspec.msgpack.encode((None, error.text, error.condition, values))
+        return msgspec.msgpack.encode((None, (error.text, error.condition, values)))
 
 
 def decoded_result(data: bytes) -> Any:
     """Return the result of a function, or raise its refusal."""
-    result, text, condition, values = msgspec.msgpack.decode(data)
-    if text:
+    result, refusal = msgspec.msgpack.decode(data)
+    if refusal is not None:
+        text, condition, values = refusal
         raise Refused(text, condition=condition, **values)
     return result
 

@@ -280,7 +280,7 @@ async def test_a_job_that_announces_long_work_has_a_standby_before_it_changes_an
 async def test_a_function_in_a_copy_leaves_the_chain_and_its_refusal_is_returned(nursery: trio.Nursery) -> None:
     served = Served()
     processor, chain = served.processor, served.chain
-    processor.can_fork = served.may_end = True
+    served.may_end = True
     nursery.start_soon(processor.run)
     await processor.push_block(served.block)
     work, now = chain.state.work, os.getpid()
@@ -301,6 +301,13 @@ async def test_a_function_in_a_copy_leaves_the_chain_and_its_refusal_is_returned
     with pytest.raises(Refused, match="there are 2 of x") as refused:
         await processor.in_copy(refuse)
     assert refused.value.condition == "n < 2"
+
+    def refuse_without_text() -> None:
+        raise Refused(condition="n < 3")
+
+    with pytest.raises(Refused) as refused:
+        await processor.in_copy(refuse_without_text)
+    assert (refused.value.text, refused.value.condition) == ("", "n < 3")
     with pytest.raises(Refused, match="the process has ended with signal 9"):
         await processor.in_copy(lambda: os.kill(os.getpid(), signal.SIGKILL))
     assert not processor.failure
