@@ -90,7 +90,6 @@ class Connection:
         self.is_ending = False
         self._is_input_closed = False
         self._sending = trio.Lock()
-        self._senders = 0  # the tasks in `write_whole`
 
     def abort(self) -> None:
         """Close the connection at once, and cancel its tasks."""
@@ -190,7 +189,7 @@ class Connection:
         No other task runs while the head and the body of a reply are sent. The connection therefore can't be evicted in the middle of a
         reply.
         """
-        if len(data) > SEND_AT_ONCE_SIZE or self._sent_at_once >= SENT_AT_ONCE_MAX or self._senders:
+        if len(data) > SEND_AT_ONCE_SIZE or self._sent_at_once >= SENT_AT_ONCE_MAX or self._sending.locked():
             return data
         self._sent_at_once += 1
         try:
@@ -203,20 +202,16 @@ class Connection:
 
     async def write_whole(self, *pieces: bytes) -> None:
         """Send several chunks, with no other output between them. Disconnect a client that receives too slowly."""
-        self._senders += 1
         try:
-            try:
-                self._sending.acquire_nowait()
-            except trio.WouldBlock:
-                await self._sending.acquire()
-            try:
-                for piece in pieces:
-                    await self._send(piece)
-                self._sent_at_once = 0
-            finally:
-                self._sending.release()
+            self._sending.acquire_nowait()
+        except trio.WouldBlock:
+            await self._sending.acquire()
+        try:
+            for piece in pieces:
+                await self._send(piece)
+            self._sent_at_once = 0
         finally:
-            self._senders -= 1
+            self._sending.release()
 
     async def _send(self, data: bytes) -> None:
         """Send bytes. Disconnect a client that receives too slowly."""

@@ -138,7 +138,7 @@ class Service:
     async def give_way(self) -> None:
         """Yield to other tasks if replies have run for long. This is a checkpoint only if it yields."""
         if self._scheduler.is_due:
-            await self._scheduler.run(_do_nothing)
+            await self._scheduler.run(lambda: None)
 
     async def answer_in_turn(self, body: bytes, caller: Caller = ANYBODY) -> Reply:
         """Return the same reply as `answer`, but run the call when the scheduler admits it.
@@ -371,8 +371,7 @@ class Service:
     async def _wait(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: RequestId, request: Any) -> bytes:
         """Call an async method, and return its reply."""
         caller = given[1]
-        if self.gate.is_closed:
-            await self.gate.wait_open()
+        await self.gate.wait_open()
         start = self._stopwatch()
         try:
             if bound.needs_caller:
@@ -392,10 +391,6 @@ class Service:
         else:
             self._observe(bound.name, self._stopwatch() - start, None)
         return reply
-
-
-def _do_nothing() -> None:
-    """Do nothing, for a reply that only yields to other tasks."""
 
 
 def _result(request_id: RequestId, result: Any) -> bytes:

@@ -130,7 +130,7 @@ class Http1FastPath:
                 reply = self._service.answer_at_once(data[:size], plan.caller)
         if reply is None:
             return await self._run_cycle(connection, usage, plan, data, bugs, self._gateway)
-        if not isinstance(reply, bytes) and self._limiter.has_room(usage):
+        if not isinstance(reply, bytes):
             started = start_eagerly(reply)
             if isinstance(started, Completed):
                 reply = started.value
