@@ -135,7 +135,7 @@ class TagView(QueryData):
         return map(self._stats, self._rests)
 
     def trending(self, start: str) -> Iterator[TagStats]:
-        """Yield the totals of tags by trending score, from the tag `start` or the one with the next name, or from the first if it is ""."""
+        """Yield the totals of tags by trending score, from `start` or the next name after it, or from the first tag if it is ""."""
         self._refresh()
         order = self._refreshed_totals()
         first = next(self._rests.by_name.starting(start), None) if start else None

@@ -146,7 +146,7 @@ def all_lists(world: SocialScenario) -> dict[tuple[str, str], object]:
 
 
 def change(world: SocialScenario, chance: random.Random) -> None:
-    """Make a change of a random post, or write a new one, possibly in place of a deleted one."""
+    """Make a change of a random post, or write a new one, possibly with the name of a deleted one."""
     state = world.state
     row = chance.choice(list(state.comments))
     post = world.social.posts.by_comment.find(row.id)
