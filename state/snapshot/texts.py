@@ -1,17 +1,15 @@
 """Snapshot part of the texts of comments: their positions if the snapshot is used with the blocks, and else the texts themselves."""
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from msgspec import Meta, msgpack
+from msgspec import msgpack
 
 from state.protocol.errors import UnreadableBlock
 from state.store.columns import CorruptData
-from state.store.lazy.background_load import BackgroundLoad
-from state.store.serializers import ROWS_PER_CHUNK, Install, TablePart, decoded
+from state.store.serializers import ROWS_PER_CHUNK, Install, RowChunk, TablePart, decoded
 from state.tables.texts import (
     ABSENT,
-    COMMENT_MAX,
     EDITED,
     EDITS_READ_MAX,
     NO_RECORDS,
@@ -25,9 +23,8 @@ from state.tables.texts import (
 )
 
 CHUNK_BYTES = 1 << 20
-_HEAD = tuple[int, int, int, int]  # next id, rows, bytes of records, chunks of records that are longer
-_Id = Annotated[int, Meta(ge=0, le=COMMENT_MAX)]
-_LONGER = tuple[dict[_Id, bytes], dict[_Id, bytes], dict[_Id, _Id]]
+_HEAD = tuple[int, int, int, int]  # next id, rows, bytes of records, chunks of positions and texts
+_LONGER = tuple[dict[int, bytes], dict[int, bytes]]
 
 
 class TextsPart(TablePart):
@@ -43,21 +40,21 @@ class TextsPart(TablePart):
     @property
     def schema(self) -> str:
         """Implement `SnapshotPart.schema`."""
-        return f"texts, or their positions in blocks: {super().schema}"
+        return f"texts of comments, or their positions in blocks: {super().schema}"
 
     def dump(self) -> Iterator[bytes]:
         """Implement `SnapshotPart.dump`."""
         contents = self._contents
         rows = contents.rows_without_record() if self._has_positions else contents
         records = contents.records() if self._has_positions else NO_RECORDS
-        edited, packed, row_ids = list(records.edited.items()), list(records.packed.items()), list(records.row_ids.items())
-        longer = range(0, max(len(edited), len(packed), len(row_ids)), ROWS_PER_CHUNK)
+        edited, packed = list(records.edited.items()), list(records.packed.items())
+        longer = range(0, max(len(edited), len(packed)), ROWS_PER_CHUNK)
         yield msgpack.encode((contents.next_id, len(rows), len(records.data), len(longer)))
         for begin in range(0, len(records.data), CHUNK_BYTES):
             yield records.data[begin : begin + CHUNK_BYTES]
         for begin in longer:
             end = begin + ROWS_PER_CHUNK
-            yield msgpack.encode((dict(edited[begin:end]), dict(packed[begin:end]), dict(row_ids[begin:end])))
+            yield msgpack.encode((dict(edited[begin:end]), dict(packed[begin:end])))
         yield from self.dump_rows(rows)
 
     def read(self, chunks: Iterator[bytes]) -> Install:
@@ -65,22 +62,8 @@ class TextsPart(TablePart):
         contents = self._contents
         next_id, count, size, longer = decoded(_HEAD, next(chunks, b""))
         records = read_records(chunks, next_id, size, longer)
-        if count > ROWS_PER_CHUNK:
-            return lambda: BackgroundLoad(
-                (contents,),
-                contents.restoring_records(self._rows(chunks, next_id, count), next_id, records),
-                contents.journal.read_mode,
-            )
-        rows = list(self._rows(chunks, next_id, count))
-        if any(row_id * RECORD_BYTES < size and comment_at(records.data, row_id) is not None for _, ids in rows for row_id in ids):
-            raise CorruptData("a row with its texts and a record")
-
-        def install() -> None:
-            contents.restore_attributes()
-            for _ in contents.restoring_records(rows, next_id, records):
-                pass
-
-        return install
+        rows = without_record(self._rows(chunks, next_id, count), records.data)
+        return self._install(rows, chunks, count, lambda found, _: contents.restoring_records(found, next_id, records))
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """Implement `SnapshotPart.entries`. If the texts of a row can't be read, because the blocks aren't there, the entry has their
@@ -120,13 +103,12 @@ def read_records(chunks: Iterator[bytes], next_id: int, size: int, longer: int) 
     data = b"".join(parts)
     edited: dict[int, bytes] = {}
     packed: dict[int, bytes] = {}
-    row_ids: dict[int, int] = {}
     for _ in range(longer):
-        more_edited, more_packed, more_row_ids = decoded(_LONGER, next(chunks, b""))
+        more_edited, more_packed = decoded(_LONGER, next(chunks, b""))
         edited |= more_edited
         packed |= more_packed
-        row_ids |= more_row_ids
-    count = edits = texts = others = 0
+    row_ids: dict[int, int] = {}
+    count = edits = texts = 0
     for row_id, (comment, block, place, kind, _) in enumerate(RECORD.iter_unpack(data)):
         if kind == ABSENT:
             continue
@@ -138,19 +120,29 @@ def read_records(chunks: Iterator[bytes], next_id: int, size: int, longer: int) 
         else:
             is_sound = block > 0 and place > 0
         if comment != row_id:
-            others += 1
-            is_sound &= row_ids.get(comment) == row_id and (comment >= size // RECORD_BYTES or comment_at(data, comment) != comment)
+            is_sound &= comment not in row_ids and comment_at(data, comment) != comment
+            row_ids[comment] = row_id
         if not is_sound:
             raise CorruptData(f"an invalid record of row {row_id}")
-    if left or (edits, texts, others) != (len(edited), len(packed), len(row_ids)):
+    if left or (edits, texts) != (len(edited), len(packed)):
         raise CorruptData("records are missing or extra")
     if not all(map(are_positions, edited.values())):
         raise CorruptData("invalid positions")
     return Records(data, count, edited, packed, row_ids)
 
 
+def without_record(chunks: Iterable[RowChunk], data: bytes) -> Iterator[RowChunk]:
+    """Yield the chunks of rows. Raises CorruptData if a row has a record, too."""
+    for rows, ids in chunks:
+        if any(comment_at(data, row_id) is not None for row_id in ids):
+            raise CorruptData("a row with its texts and a record")
+        yield rows, ids
+
+
 def comment_at(data: bytes, row_id: int) -> int | None:
     """Return the comment of a row's record, or None if there is none."""
+    if row_id * RECORD_BYTES >= len(data):
+        return None
     comment, _, _, kind, _ = RECORD.unpack_from(data, row_id * RECORD_BYTES)
     return None if kind == ABSENT else comment
 

@@ -25,6 +25,8 @@ ORDERS_MAX = 64  # per table
 # A constant column states its length in a few bytes. The lists of a part can together contain at most this many more values than bytes.
 VALUES_FREE = 100_000
 
+RowChunk = tuple[list[Any], list[int]]
+"""Rows and their ids."""
 Install = Callable[[], BackgroundLoad | None]
 """Installs the data that was read. Returns the background load of the rest, if any."""
 
@@ -94,26 +96,36 @@ class TablePart:
         table = self._table
         if packed_count and table.raw_attributes()["packing"] is None:
             raise CorruptData("packed rows in a table that packs none")
-        rows: Iterable[tuple[list[Any], list[int]]] = self._rows(chunks, next_id, count, is_followed=bool(packed_count))
-        if self._is_deferred and count + packed_count > ROWS_PER_CHUNK:
-            return lambda: BackgroundLoad((table,), self._restoring(rows, next_id, orders, chunks, packed_count), table.journal.read_mode)
-        rows, packed = list(rows), iter(list(chunks))
+
+        def restoring(rows: Iterable[RowChunk], packed: Iterator[bytes]) -> Iterator[None]:
+            """Restore the hot rows, then the packed ones, which are not decoded before."""
+            yield from table.restoring(rows, next_id, orders)
+            own = table.raw_attributes()
+            if packed_count:
+                yield from own["packing"].loading(packed, packed_count, next_id, own["_orders"])
+
+        rows = self._rows(chunks, next_id, count, is_followed=bool(packed_count))
+        return self._install(rows, chunks, count + packed_count, restoring)
+
+    def _install(
+        self,
+        rows: Iterator[RowChunk],
+        chunks: Iterator[bytes],
+        count: int,
+        restoring: Callable[[Iterable[RowChunk], Iterator[bytes]], Iterator[None]],
+    ) -> Install:
+        """Return the function that restores `count` rows by the steps of `restoring`, given the decoded rows and the remaining chunks."""
+        table = self._table
+        if self._is_deferred and count > ROWS_PER_CHUNK:
+            return lambda: BackgroundLoad((table,), restoring(rows, chunks), table.journal.read_mode)
+        decoded_rows, others = list(rows), iter(list(chunks))
 
         def install() -> None:
             table.restore_attributes()
-            for _ in self._restoring(rows, next_id, orders, packed, packed_count):
+            for _ in restoring(decoded_rows, others):
                 table.journal.on_undone()
 
         return install
-
-    def _restoring(
-        self, rows: Iterable[Any], next_id: int, orders: list[list[int]], packed: Iterator[bytes], packed_count: int
-    ) -> Iterator[None]:
-        """Restore the hot rows, then the packed ones, which are not decoded before."""
-        yield from self._table.restoring(rows, next_id, orders)
-        own = self._table.raw_attributes()
-        if packed_count:
-            yield from own["packing"].loading(packed, packed_count, next_id, own["_orders"])
 
     def _rows(
         self, chunks: Iterator[bytes], next_id: int, count: int, *, is_followed: bool = False

@@ -1,7 +1,7 @@
 """Texts of comments in irreversible blocks are not in memory. They are the same as those of a chain that has all texts in memory."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -25,7 +25,7 @@ from state.store.columns import CorruptData
 from state.tables.texts import KIND, KIND_AT, RECORD_BYTES
 from tests.conformance.play import Player
 from tests.conftest import CASES
-from tests.helpers.nodes import DEV, block_at, dev_chain, make_block, signed_transaction
+from tests.helpers.nodes import DEV, block_at, copy_of, dev_chain, make_block, signed_transaction
 from tests.simulation.rivals import made_branch
 
 CASES_WITH_POSTS = (
@@ -190,20 +190,22 @@ def test_texts_are_the_same_after_random_changes(seed: int, tmp_path: Path) -> N
     story.log.close()
 
 
-def test_snapshots_have_positions_if_there_is_a_log_and_texts_otherwise(tmp_path: Path) -> None:
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    """A chain with random changes, all of which are irreversible."""
     story = Story(tmp_path, 1)
     for _ in range(150):
         story.step()
     story.make(2 * REVERSIBLE)
     story.chain.clear_pending()
+    yield story
+    story.log.close()
+
+
+def test_snapshots_have_positions_if_there_is_a_log_and_texts_otherwise(story: Story, tmp_path: Path) -> None:
     wanted = texts_of(story.chain)
-    alone = Chain(new_state(DEV))
-    for number in range(1, story.chain.state.props.head_block_number + 1):
-        alone.push_block(structs.replace(block_at(story.chain, number)))
-    with_positions, with_texts = (
-        save(story.chain, tmp_path / "one", SystemDisk(), is_used_with_log=True),
-        save(alone, tmp_path / "two", SystemDisk()),
-    )
+    with_positions = save(story.chain, tmp_path / "one", SystemDisk(), is_used_with_log=True)
+    with_texts = save(copy_of(story.chain), tmp_path / "two", SystemDisk())
     for path, find in ((with_positions, story.log.packed), (with_texts, None)):
         chain = Chain(new_state(DEV))
         load(chain, path, SystemDisk(), find).finish()
@@ -215,15 +217,9 @@ def test_snapshots_have_positions_if_there_is_a_log_and_texts_otherwise(tmp_path
         texts_of(chain)
     with pytest.raises(SnapshotError, match="the operation is not in block 2"):
         save(chain, tmp_path / "three", SystemDisk())
-    story.log.close()
 
 
-def test_damaged_records_are_refused_or_lead_to_texts_that_cant_be_read(tmp_path: Path) -> None:
-    story = Story(tmp_path, 1)
-    for _ in range(150):
-        story.step()
-    story.make(2 * REVERSIBLE)
-    story.chain.clear_pending()
+def test_damaged_records_are_refused_or_lead_to_texts_that_cant_be_read(story: Story) -> None:
     contents, draw = story.chain.state.comment_contents, Random(1)
     part = TextsPart(contents, has_positions=True)
     whole, known = list(part.dump()), {row.id: (row.title, row.body, row.json_metadata) for row in contents}
@@ -253,7 +249,6 @@ def test_damaged_records_are_refused_or_lead_to_texts_that_cant_be_read(tmp_path
     assert refused > 100
     part.read(iter(whole))()
     contents.check()
-    story.log.close()
 
 
 def test_a_changed_or_cut_log_is_an_error_that_names_the_block(tmp_path: Path) -> None:
