@@ -270,7 +270,8 @@ def disk_families(parts: Parts) -> "Iterator[Metric]":
     if parts.log is not None:
         yield gauge("coind_block_log_blocks", "Blocks in the block log", len(parts.log))
         yield gauge("coind_block_log_bytes", "Size of the block log", parts.log.size)
-        yield gauge("coind_block_log_failed", "1 when the block log can't be written, or lacks a block that another needs", int(bool(parts.processor.failure)))
+        failed = int(bool(parts.processor.failure))
+        yield gauge("coind_block_log_failed", "1 when the block log can't be written, or lacks a block that another needs", failed)
     if parts.disk_space is not None and parts.disk_space.free is not None:
         yield gauge("coind_disk_free_bytes", "Free bytes on the disk of the data folder", parts.disk_space.free)
 
