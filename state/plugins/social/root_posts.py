@@ -3,18 +3,20 @@
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from itertools import accumulate, islice
+from itertools import islice
 
 from state.plugins.social.rows import SocialPost, SocialPosts
+from state.protocol.values.integers import UINT32_MAX
 from state.store.lazy.incremental import ReadMode
 from state.store.lazy.memory import QueryData
+from state.store.packed_integers import UINT32
 
 EVERYTHING, COMMUNITIES = "", "/"
 """Scopes other than tags. The slash distinguishes them from tags, since the tags of a post contain no slash."""
 SOURCE_ROWS = 2000  # ids of the table per step of the first read
 FOLLOWING_ROWS = 20
 BYTES_PER_ID, BYTES_PER_SCOPE = 5, 300
-NONE = array("I")
+NONE = array(UINT32)
 
 
 def community_scope(name: str) -> str:
@@ -70,23 +72,33 @@ class RootPosts(QueryData):
         """Read the next rows of the table. Return whether more are left."""
         begin, self._next_row = self._next_row, max(self._next_row, min(self._next_row + SOURCE_ROWS, self._posts.next_id))
         read = list(self._posts.rows_between(begin, self._next_row + FOLLOWING_ROWS))
-        # A new post with the permlink of a deleted one has the row of the deleted one, and so a larger id than the following rows.
-        least = list(accumulate([post.comment for post in reversed(read)], min))
-        for post, following in zip(read, reversed(least), strict=True):
+        fresh: list[SocialPost] = []
+        least = UINT32_MAX
+        for post in reversed(read):
             comment = post.comment
+            # A new post with the permlink of a deleted one has the row of the deleted one, and so a larger id than the following rows.
+            is_next = self._last < comment <= least
+            least = min(least, comment)
             if post.is_reply or post.is_deleted or post.id >= self._next_row:
                 continue
-            if comment > following or comment < self._last:
+            if is_next:
+                fresh.append(post)
+            else:
                 self._changed.add(comment)
-                continue
-            self._last = comment
-            scopes = root_scopes(post)
+        if fresh:
+            self._last = fresh[0].comment
+        fresh.reverse()
+        ids = self._ids
+        ids.setdefault(EVERYTHING, array(UINT32)).extend([post.comment for post in fresh])
+        self._count += len(fresh)
+        for post in fresh:
+            scopes = (*community_scopes(post), *post.tags) if post.community else post.tags
             self._count += len(scopes)
             for scope in scopes:
                 try:
-                    self._ids[scope].append(comment)
+                    ids[scope].append(post.comment)
                 except KeyError:
-                    self._ids[scope] = array("I", (comment,))
+                    ids[scope] = array(UINT32, (post.comment,))
         self._read_mode.memory.resized(self)
         if self._next_row < self._posts.next_id:
             return True
@@ -107,7 +119,7 @@ class RootPosts(QueryData):
             ids = self.ids(scope)
             place = bisect_left(ids, comment)
             if place == len(ids):
-                self._ids.setdefault(scope, array("I")).append(comment)
+                self._ids.setdefault(scope, array(UINT32)).append(comment)
             elif ids[place] != comment:
                 ids.insert(place, comment)
 

@@ -4,7 +4,7 @@ import sys
 import types
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -16,8 +16,8 @@ from msgspec import msgpack
 from state.protocol.errors import NotUnique, UnknownKey
 from state.store import Due, Grouped, GroupedIds, Journal, Ordered, Packed, Row, Table, Unique, serializers
 from state.store import packed as store_packed
-from state.store.columns import CorruptData
-from state.store.packed import PACKED_SIZE_MAX, PackedKeys
+from state.store.columns import CorruptData, Special
+from state.store.packed import PACKED_SIZE_MAX, PackedKeys, RowCodec
 from state.store.rows import Restore, run_steps
 from state.store.serializers import TablePart
 from state.store.slots import SLOTS
@@ -65,7 +65,7 @@ CHANGES = st.fixed_dictionaries(
 Model = dict[int, dict[str, Any]]
 
 
-def values(row: Thing) -> dict[str, Any]:
+def values(row: Any) -> dict[str, Any]:
     return {field: getattr(row, field) for field in row.__struct_fields__}
 
 
@@ -429,6 +429,39 @@ def test_chunks_are_written_and_read_as_they_are(is_deferred: bool, monkeypatch:
     assert values(read.by_name.find("row 70")) == values(things.by_name.find("row 70"))
     pack_all(read)
     assert sorted(read._rows) == [1]
+
+
+class Post(Row):
+    title: str
+    pairs: tuple[Any, ...] = ()
+    others: tuple[Any, ...] = ()
+
+
+class Posts(Table[Post]):
+    SPECIAL: ClassVar[Special] = {"pairs": tuple[Pair, ...], "others": tuple[tuple[int, Pair], ...]}
+    packed = Packed()
+
+
+def test_packed_rows_without_structs_have_the_values_and_types_of_the_hot_ones() -> None:
+    posts = Posts(Journal())
+    for number in range(2 * SLOTS + 1):
+        posts.insert(Post(f"title {number}", (Pair(number),) * (number % 3), ((number, Pair(2)),) * (number % 2)))
+    posts.journal.commit(posts.journal.position())
+    expected = [values(row) for row in posts.scan()]
+    pack_all(posts)
+    assert not posts._rows
+    assert [values(row) for row in posts.scan()] == expected
+    assert [values(posts.peek(row_id)) for row_id in range(len(posts))] == expected
+    for row in posts:
+        posts.modify(row, title="")  # makes it hot, also while its chunk is being read
+    assert [values(row) for row in posts.scan()] == [{**row, "title": ""} for row in expected]
+
+
+def test_a_packed_row_with_another_number_of_fields_is_refused() -> None:
+    codec = RowCodec(Post, {})
+    assert codec.is_whole(msgpack.encode(("title", (), ())))
+    assert not codec.is_whole(msgpack.encode(("title", ())))
+    assert not codec.is_whole(msgpack.encode(("title", (), (), 1)))
 
 
 def test_rows_that_are_packed_and_a_table_that_packs_none() -> None:
