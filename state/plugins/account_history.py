@@ -68,7 +68,7 @@ class AccountHistory:
             return
         index = self.recorded.enter(operation)
         own, names = self.accounts, self._names
-        early, chunks, full = own.early, own.by_id.chunks, None
+        early, chunks = own.early, own.by_id.chunks
         for name in accounts:
             row = names(name)
             if row is None:
@@ -85,7 +85,7 @@ class AccountHistory:
             if isinstance(entries, array):  # the most frequent case
                 entries.append(index)
                 if not len(entries) % RETAINED_ENTRIES:
-                    full = [row_id] if full is None else [*full, row_id]
+                    self._prune(row_id)
                 continue
             packed = pack_uint32(index)
             if entries is None:
@@ -95,9 +95,6 @@ class AccountHistory:
             else:
                 chunk[place] = array(UINT32, entries + packed)
         self._record((self._take_back, accounts, None))
-        if full is not None:
-            for row_id in full:
-                self._prune(row_id)
 
     def adopt(self, state: State, operation: AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount) -> None:
         """Move the entries of a new account's name to the account, after it was created."""

@@ -150,11 +150,14 @@ class RankedPosts(QueryData):
 
     def trend(self, row: Comment, post: SocialPost) -> float:
         """Return the score of a post for the order `trending`."""
-        return trend(rshares_of(self._state, row), row.created)
+        return trend(self._rshares(row, post), row.created)
 
     def hot(self, row: Comment, post: SocialPost) -> float:
         """Return the score of a post for the order `hot`."""
-        return hot(rshares_of(self._state, row), row.created)
+        return hot(self._rshares(row, post), row.created)
+
+    def _rshares(self, row: Comment, post: SocialPost) -> int:
+        return rshares_of(self._state, row) if post.rshares is None else post.rshares
 
     def earning(self, row: Comment) -> int:
         """Return the rshares from which the payout of a post is computed."""

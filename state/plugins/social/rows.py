@@ -72,7 +72,8 @@ class SocialPost(Row):
     The row remains when the comment is deleted, and a new comment with the same permlink reuses it. `comment` is the id of the newest
     comment. Notifications, reblogs and `parent` refer to a post by the id of its row. `promoted` is in SBD.
 
-    `tags` contains the category and the tags of the metadata of a root post, without those that contain a slash.
+    `tags` contains the category and the tags of the metadata of a root post, without those that contain a slash. `rshares` is the sum of
+    the rshares of the votes on a paid root post in a community, whose lists contain paid posts. None means that it isn't stored.
     """
 
     author: str = ""
@@ -87,6 +88,7 @@ class SocialPost(Row):
     is_deleted: bool = False
     promoted: int = 0
     tags: tuple[str, ...] = ()
+    rshares: int | None = None
 
 
 def is_shown_pinned(is_pinned: bool, is_deleted: bool) -> bool:

@@ -9,6 +9,7 @@ from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.transfers import Transfer
 from state.plugins.follow.operations import FollowOperation
 from state.plugins.follow.rows import BLOG
+from state.plugins.social.chain_reader import FUND_HARDFORK, rshares_of
 from state.plugins.social.community_payloads import GUEST, MEMBER
 from state.plugins.social.index import Social
 from state.plugins.social.notifications.writer import Type, account_score, notify, notify_error, notify_mentions, notify_reply, notify_vote
@@ -66,6 +67,7 @@ def add_post(state: State, kept: Social, comment: CommentRow) -> SocialPost:
         "is_pinned": False,
         "is_deleted": False,
         "tags": tags_of(state, comment),
+        "rshares": None,
     }
     post = kept.post(comment.author, comment.permlink)
     if post is None:
@@ -126,10 +128,17 @@ def on_vote(state: State, kept: Social, operation: Vote) -> None:
 
 
 def on_payout(state: State, kept: Social, operation: CommentPayoutUpdate) -> None:
-    """Mark a post for ranking after its payout."""
+    """Mark a post for ranking after its payout. Store the sum of its votes, which lists of its community need and which is now final."""
     comment = find_comment(state, operation.author, operation.permlink)
-    if comment is not None:
-        kept.dirty.row(comment.id)
+    if comment is None:
+        return
+    kept.dirty.row(comment.id)
+    # Before hardfork 17 another payout can follow. On a partial chain, an import can add votes later.
+    if state.hardfork < FUND_HARDFORK or state.spec.is_partial or comment.parent_author or kept.community(comment.category) is None:
+        return
+    post = kept.posts.by_comment.get(comment.id)
+    if post is not None and post.community:
+        kept.posts.modify(post, rshares=rshares_of(state, comment))
 
 
 def on_hardfork(state: State, kept: Social, operation: Hardfork) -> None:

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.helpers.social_fixtures import world_of
+from tests.helpers.social_fixtures import COMMUNITY, community_world, world_of
 
 
 def test_hidden_authors() -> None:
@@ -39,3 +39,31 @@ def test_an_unpaid_post_may_be_older_than_a_paid_one() -> None:
     world.pay("ann", "second", 0, 0)
     found = world.call("get_account_posts", sort="payout", account="ann")
     assert [post["permlink"] for post in found] == ["first", "third"]
+
+
+def test_a_payout_stores_the_sum_of_the_votes_on_a_post_of_a_community() -> None:
+    world = community_world()
+    state, posts = world.state, world.social.posts
+    world.account("ann")
+    position = state.journal.position()
+    for permlink in ("post-1", "elsewhere"):
+        world.vote("ann", "gina", permlink, 10**12, 10**12, 0)
+        world.vote("mike", "gina", permlink, -(10**11), 10**12 - 10**11, 0)
+        world.pay("gina", permlink, 0, 0)
+    world.vote("adam", "gina", "post-pinned", 5 * 10**11, 5 * 10**11, 0)
+    rows = {permlink: posts.by_comment.find(state.comments.by_permlink.find("gina", permlink).id) for permlink in ("post-1", "elsewhere")}
+    assert (rows["post-1"].rshares, rows["elsewhere"].rshares) == (9 * 10**11, None)
+    # The pinned post comes first, and again at its own position on later pages.
+    found = world.call("get_ranked_posts", sort="trending", tag=COMMUNITY)
+    assert [post["permlink"] for post in found] == ["post-pinned", "post-1"]
+    later = world.call("get_ranked_posts", sort="trending", tag=COMMUNITY, start_author="gina", start_permlink="post-1")
+    assert [post["permlink"] for post in later] == ["post-pinned"]
+    state.journal.undo(position)
+    assert posts.find(rows["post-1"].id).rshares is None
+
+
+def test_before_hardfork_17_a_payout_stores_no_sum_of_votes() -> None:
+    world = community_world()
+    world.state.hardfork_properties.modify(world.state.hardforks, last_hardfork=16)
+    world.pay("gina", "post-1", 0, 0)
+    assert world.social.post("gina", "post-1").rshares is None  # type: ignore[union-attr]
