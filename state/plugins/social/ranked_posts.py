@@ -5,7 +5,7 @@ the post as changed again. Posts have no objects here: the values by which lists
 Source: social.md §2.2, §2.3, §3.3.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 
 from msgspec import Struct
@@ -84,10 +84,10 @@ class RankedPosts(QueryData):
             while self._refresh_chunk():
                 pass
 
-    def unpaid(self) -> Set[int]:
-        """Return the ids of all unpaid posts and replies. The caller must not change or retain them."""
+    def unpaid(self) -> Mapping[int, tuple[str, tuple[str, ...]]]:
+        """Return the author and the scopes of each unpaid post and reply, by id. The caller must not change the result."""
         self.refresh()
-        return self._unpaid.get(EVERYTHING, set())
+        return self._known
 
     def unpaid_of(self, author: str) -> Set[int]:
         """Return the ids of an author's unpaid posts and replies. The caller must not change or retain them."""

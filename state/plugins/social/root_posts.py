@@ -34,6 +34,11 @@ def community_scopes(post: SocialPost) -> tuple[str, ...]:
     return (COMMUNITIES, community_scope(post.community)) if post.community else ()
 
 
+def community_of(scopes: tuple[str, ...]) -> str:
+    """Return the community in the scopes of a post, "" if there is none."""
+    return scopes[2].removeprefix(COMMUNITIES) if COMMUNITIES in scopes[1:2] else ""
+
+
 class RootPosts(QueryData):
     """Ids of root posts in ascending order, by scope. They are read from the table in one pass, in steps, at the first read of any scope.
 

@@ -11,7 +11,8 @@ from msgspec import Struct
 from state.effects.voting import payable_reward_pool
 from state.plugins.social.community_payloads import ADMIN, GUEST, MOD
 from state.plugins.social.index import Social
-from state.plugins.social.rows import Community, Role, SocialPost, Subscription
+from state.plugins.social.root_posts import community_of
+from state.plugins.social.rows import Community, Role, Subscription
 from state.protocol.constants import DAY_SECONDS
 from state.protocol.values.asset import SBD_UNIT
 from state.tables import State
@@ -115,20 +116,25 @@ def counting(state: State, kept: Social) -> Generator[None, None, PayoutTotalsIn
     The state can change between steps. Then the result is not used, since its key has changed (`figures`).
     """
     worth, earning = kept.facts.worth(state), kept.facts.earning
-    comments = list(kept.view.unpaid())
+    unpaid = kept.view.unpaid()
+    comments = list(unpaid)
     found = PayoutTotalsIndex({}, {})
     authors: set[tuple[str, str]] = set()
     for first in range(0, len(comments), COUNTED_CHUNK):
         yield
         for comment in comments[first : first + COUNTED_CHUNK]:
-            row, post = state.comments.peek(comment), kept.posts.by_comment.get(comment)
-            if row is None or post is None:
+            row, place = state.comments.peek(comment), unpaid.get(comment)
+            if row is None or place is None:
                 continue
-            figure = place_of(found, post)
+            author, community = place[0], community_of(place[1])
+            figures, name = (found.communities, community) if community else (found.authors, author)
+            figure = figures.get(name)
+            if figure is None:
+                figure = figures[name] = PayoutTotals()
             figure.payout += row.total_payout_value + row.curator_payout_value + worth(earning(state, row))
             figure.posts += 1
-            if (post.community, post.author) not in authors:
-                authors.add((post.community, post.author))
+            if (community, author) not in authors:
+                authors.add((community, author))
                 figure.authors += 1
     yield from add_up(found)
     return found
@@ -143,15 +149,6 @@ def add_up(found: PayoutTotalsIndex) -> Generator[None, None, None]:
         # There can be far more authors than PAYOUT_ROWS_MAX.
         found.largest = nsmallest(PAYOUT_ROWS_MAX, found.largest + [(-one.payout, f"@{name}", one.posts) for name, one in some])
     found.total = found.blogs + sum([one.payout for one in found.communities.values()])
-
-
-def place_of(found: PayoutTotalsIndex, post: SocialPost) -> PayoutTotals:
-    """Return the totals to which a post's payout is added. They are created for the first post."""
-    figures, name = (found.communities, post.community) if post.community else (found.authors, post.author)
-    figure = figures.get(name)
-    if figure is None:
-        figure = figures[name] = PayoutTotals()
-    return figure
 
 
 def standings(state: State, kept: Social) -> list[CommunityRank]:
