@@ -240,6 +240,12 @@ class PackedUniqueIndex(UniqueIndex[RowT]):
         super().__init__(fields, HotKeys(self._find, packed))
         packed.keys.append(self)
 
+    def peek(self, *key: Any) -> RowT | None:
+        """Return the row with this key for reading at once, or None. No row becomes hot."""
+        entry = key if len(key) > 1 else key[0]
+        row = self.by_key.get(entry)
+        return self._peek(entry) if row is None else row
+
     def has(self, key: Any) -> bool:
         """Whether there is a hot or packed row with this key. No row becomes hot."""
         return self.by_key.get(key) is not None or self._peek(key) is not None

@@ -51,6 +51,10 @@ class UniqueIndex(Generic[RowT]):
         self.by_key: dict[Any, RowT] = {} if by_key is None else by_key
         self.get, self.find = lookups(self.by_key, fields)
 
+    def peek(self, *key: Any) -> RowT | None:
+        """Return the row with this key for reading at once, or None (see `Table.peek`)."""
+        return self.get(*key)
+
     def update(self, old: Any, new: Any, row: RowT) -> None:
         """Replace the key of a row. None means that the row is not in the index. Only the table calls this."""
         if new is not None:

@@ -101,7 +101,8 @@ def rshares_of(state: State, comment: Comment) -> int:
     """
     if state.hardfork >= FUND_HARDFORK and comment.cashout_time != TIME_MAX:
         return comment.net_rshares
-    return sum([vote.rshares for vote in state.comment_votes.of_comment.of(comment.id)])
+    votes = state.comment_votes
+    return sum([vote.rshares for vote in map(votes.peek, votes.of_comment.ids(comment.id)) if vote is not None])
 
 
 def ignores(state: State, account: str, other: str) -> bool:

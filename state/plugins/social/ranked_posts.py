@@ -128,7 +128,7 @@ class RankedPosts(QueryData):
         A list by due time contains the payouts of one period, its bucket. Clients ask for posts that will be paid soon. Finding these in a
         single list by payout would require a scan of all other posts.
         """
-        find_post, find_row = self._posts.by_comment.get, self._state.comments.peek
+        find_post, find_row = self._posts.by_comment.peek, self._state.comments.peek
         key, by_due, only_unpaid = order.key, order.by_due, order.only_unpaid
 
         def entry_of(comment: int) -> Entry | None:
@@ -224,7 +224,7 @@ class RankedPosts(QueryData):
 
     def _take_over(self, comment: int) -> None:
         """Update the scopes of a post, and mark it in the lists of its old and new scopes."""
-        row, post = self._state.comments.peek(comment), self._posts.by_comment.get(comment)
+        row, post = self._state.comments.peek(comment), self._posts.by_comment.peek(comment)
         old, new = self._known.get(comment), None
         if row is not None and post is not None and not post.is_deleted and payout_time(self._state, row) != TIME_MAX:
             # The row's own id object: the other one can be a copy, which would stay in memory.

@@ -117,7 +117,7 @@ class RootPosts(QueryData):
         if self._next_row < self._posts.next_id:
             self._changed.add(comment)
             return
-        post = self._posts.by_comment.get(comment)
+        post = self._posts.by_comment.peek(comment)
         if post is None or post.is_reply or post.is_deleted:
             return
         for scope in root_scopes(post):
@@ -140,7 +140,7 @@ class RootPosts(QueryData):
 
     def newest_first(self, scope: str, before: int | None) -> Iterator[int]:
         """Yield the ids of the posts in a scope that are below `before`, if it is given, largest first."""
-        ids, find = self.ids(scope), self._posts.by_comment.get
+        ids, find = self.ids(scope), self._posts.by_comment.peek
         for place in range((len(ids) if before is None else bisect_left(ids, before)) - 1, -1, -1):
             comment = ids[place]
             post = find(comment)

@@ -1,7 +1,13 @@
 """Lists of posts: hidden authors, special tags, and payout order."""
 
 import json
+from functools import partial
 
+import pytest
+
+from state.plugins.social.communities.lists import figures
+from state.plugins.social.posts.lists import ranked_posts, scope_of
+from state.store.lazy import incremental, order
 from tests.helpers.social_fixtures import COMMUNITY, community_world, world_of
 
 
@@ -67,3 +73,28 @@ def test_before_hardfork_17_a_payout_stores_no_sum_of_votes() -> None:
     world.state.hardfork_properties.modify(world.state.hardforks, last_hardfork=16)
     world.pay("gina", "post-1", 0, 0)
     assert world.social.post("gina", "post-1").rshares is None  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("sort", ["trending", "created", "payout"])
+def test_packed_rows_stay_packed_while_lists_are_made(sort: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The steps of an incremental read run outside of the read, as rules do, whose reads make packed rows hot."""
+    for module in (incremental, order):
+        monkeypatch.setattr(module, "CHUNK_ROWS", 0)
+    world = world_of(COMMUNITY, "ann")
+    for number in range(3):
+        world.comment(author="ann", permlink=f"post-{number}", parent_permlink=COMMUNITY)
+    state, posts = world.state, world.social.posts
+    world.vote("ann", "ann", "post-1", 10**12, 10**12, 0)
+    world.pay("ann", "post-1", 0, 0)
+    posts.modify(posts.by_comment.find(1), rshares=None)  # as for posts that were imported
+    state.journal.commit(state.journal.position())
+    tables = posts.packing, state.comment_votes.packing
+    for packed in tables:
+        assert packed is not None
+        packed.pack(len(packed._queue))
+    for scope in (scope_of(world.social, tag, "") for tag in (COMMUNITY, "")):
+        for _ in state.journal.read_mode.read_incrementally(partial(ranked_posts, state, world.social, scope, sort, 9, None)):
+            pass
+    for _ in state.journal.read_mode.read_incrementally(partial(figures, state, world.social)):
+        pass
+    assert not any(packed.hot for packed in tables if packed is not None)
