@@ -6,6 +6,7 @@ from state.plugins.follow.feeds import Blogs, Feeds
 from state.plugins.follow.operations import FollowOperation
 from state.plugins.reputation import Reputations
 from state.store import AppendLists, Ordered, Packed, Row, Setter, Table, Unique
+from state.store.packed_integers import UINT32
 from state.tables import State
 
 # Bits of a relation with the reference's numbers, of which bit 0 means "undefined".
@@ -81,7 +82,7 @@ class FollowIndex:
         self.follows = Follows(journal)
         self.counts = FollowCounts(journal)
         # Row ids of the relations to an account, oldest first, for distributing its posts. Rows are never removed, so ids stay valid.
-        self.relations: AppendLists[str, int] = AppendLists(journal, "I")
+        self.relations: AppendLists[str, int] = AppendLists(journal, UINT32)
         self.blogs = Blogs(journal, state.comments)
         self.feeds = Feeds(journal, state.comments)
         self.authors = BlogAuthors(journal)

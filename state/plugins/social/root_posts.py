@@ -127,6 +127,9 @@ class RootPosts(QueryData):
                 self._ids.setdefault(scope, array(UINT32)).append(comment)
             elif ids[place] != comment:
                 ids.insert(place, comment)
+            else:
+                continue
+            self._count += 1
 
     def ids(self, scope: str) -> "array[int]":
         """Return the ids of a scope. The caller must not change or retain them."""
