@@ -19,7 +19,7 @@ from itertools import accumulate, islice
 from operator import attrgetter
 from struct import Struct as Layout
 from sys import getrefcount
-from types import GenericAlias
+from types import GenericAlias, new_class
 from typing import Any, Generic, TypeVar, get_type_hints
 
 from msgspec import MsgspecError, Struct, convert, msgpack
@@ -83,8 +83,9 @@ class RowCodec(Generic[RowT]):
         for place, kind in self._structs:
             of_struct = get_type_hints(kind)
             kinds[place] = GenericAlias(tuple, tuple([of_struct[field] for field in kind.__struct_fields__]))
-        # Decoding a row directly takes a third less time than making it from a tuple of its values.
-        decoded: Any = GenericAlias(tuple, tuple(kinds)) if self._structs else cls
+        # Decoding an object directly takes a third less time than making it from a tuple of its values. Its class is that of rows, but
+        # read from an array. Rows themselves are encoded with the names of their fields, which the digest of the state contains.
+        decoded: Any = GenericAlias(tuple, tuple(kinds)) if self._structs else new_class(cls.__name__, (cls,), {"array_like": True})
         self._one: Callable[[bytes], Any] = msgpack.Decoder(decoded).decode
         self._many: Callable[[bytes], list[Any]] = msgpack.Decoder(GenericAlias(list, decoded)).decode
         self._encode = msgpack.Encoder().encode
@@ -109,7 +110,7 @@ class RowCodec(Generic[RowT]):
         if self._structs:
             return self._made(found, row_id)
         row: RowT = found
-        row.id = row_id
+        row.id, row.__class__ = row_id, self._row
         for read, field, kind in self._special:
             if value := read(row):
                 setattr(row, field, convert(value, kind))
@@ -120,8 +121,9 @@ class RowCodec(Generic[RowT]):
         found = self._many(b"\xdc" + len(ids).to_bytes(2, "big") + packed)
         if self._structs:
             return list(map(self._made, found, ids))
+        cls = self._row
         for row, row_id in zip(found, ids, strict=True):
-            row.id = row_id
+            row.id, row.__class__ = row_id, cls
         for read, field, kind in self._special:
             for row, value in zip(found, map(read, found), strict=True):
                 if value:

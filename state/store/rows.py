@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import astuple
 
 
-class Row(msgspec.Struct, kw_only=True, eq=False, gc=False, array_like=True):
+class Row(msgspec.Struct, kw_only=True, eq=False, gc=False):
     """A mutable Struct that stays the same object from its insertion through every change, removal and undo.
 
     Only the table writes fields (`insert`, `modify`, `remove`). A value is replaced, never mutated, since the journal keeps the old object.
