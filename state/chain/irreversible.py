@@ -8,7 +8,7 @@ from weakref import WeakSet
 from state.chain.fork_database import ForkDatabase
 from state.chain.head_change import HeadChange, HeadChangeListener
 from state.chain.savepoints import BranchCopy
-from state.protocol.errors import ChainError, UnreadableBlock
+from state.protocol.errors import ChainError, Refused, UnreadableBlock
 from state.protocol.transaction import BlockHeader, SignedBlock, Wire
 
 Find = Callable[[int], bytes | None]
@@ -79,8 +79,10 @@ class IrreversibleBlocks:
 
     def operations_of(self, number: int, size: int) -> tuple[bytes, tuple[Any, ...]]:
         """Return the id and operations of the transaction that begins `size` bytes before the end of an irreversible block. Raises
-        UnreadableBlock.
+        UnreadableBlock, and refuses blocks up to the base of the chain, which only the chain of the snapshot has.
         """
+        if number <= self._base:
+            raise Refused("block ${block} is before the first block of this chain", condition="operation != nullptr", block=number)
         packed = self.part(number, size, size)
         try:
             return self._wire.unpack_operations(packed or b"")

@@ -17,7 +17,7 @@ from state.chain.invariants import validate_invariants
 from state.chain.skip import Skip
 from state.chain.state_edits import SetBalance
 from state.chain.transactions import require_tapos_and_expiration
-from state.protocol.errors import ChainError, UnreadableBlock, WrongReferenceBlock
+from state.protocol.errors import ChainError, Refused, WrongReferenceBlock
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, SBD, Asset, Price
 from tests.helpers.based import BASE, BASE_PLUGINS, base_file, based_chain, live
@@ -72,7 +72,7 @@ def test_blocks_up_to_the_base_are_missing(chain: Chain) -> None:
     time = chain.state.time_of_block
     assert [time(number) for number in (0, 1, BASE - 1)] == [None] * 3
     assert (time(BASE), time(BASE + 1)) == (chain.state.spec.base.time, block_at(chain, BASE + 1).timestamp)
-    with pytest.raises(UnreadableBlock, match="not in block"):
+    with pytest.raises(Refused, match=f"block {BASE} is before the first block"):
         chain.state.operations_of(BASE, 0, 100)
 
 
