@@ -337,9 +337,24 @@ class Processor:
         """
         if self.long_jobs.answer_read is None:
             return await self.in_turn(work)
+        child: ForkedChild | None = None
+        is_cancelled = False
+
+        def fork() -> None:
+            nonlocal child
+            if not is_cancelled:
+                child = self.fork(partial(encoded_result, work))
+
         try:
             async with self._copying:
-                child: ForkedChild = await self._in_turn(partial(self.fork, partial(encoded_result, work)))
+                try:
+                    await self._in_turn(fork)
+                except trio.Cancelled:
+                    is_cancelled = True
+                    if child is not None:
+                        child.close()
+                    raise
+                assert child is not None, "the job forks"
                 result: Result = decoded_result(await child.wait())
                 return result
         except ChildFailed as error:

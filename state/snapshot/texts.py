@@ -101,6 +101,8 @@ def read_records(chunks: Iterator[bytes], next_id: int, size: int, longer: int) 
         parts.append(next(chunks, b""))
         left -= len(parts[-1]) or size
     data = b"".join(parts)
+    if len(data) != size:
+        raise CorruptData("records of an invalid size")
     edited: dict[int, bytes] = {}
     packed: dict[int, bytes] = {}
     for _ in range(longer):
@@ -124,7 +126,7 @@ def read_records(chunks: Iterator[bytes], next_id: int, size: int, longer: int) 
             row_ids[comment] = row_id
         if not is_sound:
             raise CorruptData(f"an invalid record of row {row_id}")
-    if left or (edits, texts) != (len(edited), len(packed)):
+    if (edits, texts) != (len(edited), len(packed)):
         raise CorruptData("records are missing or extra")
     if not all(map(are_positions, edited.values())):
         raise CorruptData("invalid positions")

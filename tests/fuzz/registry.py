@@ -20,6 +20,7 @@ TARGETS: dict[str, Target] = {
         Target("block_log", "files", 50, FILES, 8192),
         Target("specs", "files", 30, ("node.specs.builder",)),
         Target("snapshots", "snapshots", 20, ("node.snapshots.file",), 8192),
+        Target("sections", "sections", 20, ("state.snapshot", "state.store", "state.tables.texts", "state.plugins"), 512),
         Target("keys", "texts", 80, ("state.protocol.keys", "state.protocol.values"), 512),
         Target("signatures", "texts", 30, ("state.protocol.keys",), 128),
         Target("edits", "texts", 40, ("state.effects.body_patch",)),

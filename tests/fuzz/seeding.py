@@ -16,11 +16,13 @@ from tests.conformance.run import lines
 from tests.conftest import CASES, case_names
 from tests.fuzz.target import SEEDS, name_of
 from tests.fuzz.targets.connections import SPLIT
+from tests.fuzz.targets.sections import CHANGE, HEAD
 
 SIZE_MAX = 300_000  # total size of all seeds, in bytes
 SEED_SIZE_MAX = 1500
 QUERY_SIZE_MAX = 400
 LOG_CASE = "block_feed"
+SECTIONS, SECTIONS_APART = 73, 5
 
 
 def main() -> int:
@@ -36,6 +38,7 @@ def main() -> int:
         "block_file": block_files(),
         "block_log": block_logs(),
         "snapshots": snapshots(),
+        "sections": sections(),
         "specs": specs(),
         "keys": keys(),
         "edits": edits(),
@@ -139,6 +142,13 @@ def snapshots() -> Iterator[bytes]:
     yield snapshot({})
     yield snapshot({"rows": [b"abc" * 50], "none": []})
     yield snapshot({"a": [b"x" * 2000, b"y"], "b": [bytes(range(256))], "c": [b""]})
+
+
+def sections() -> Iterator[bytes]:
+    """Yield changes of one byte, of the first chunk and of the last one of some sections."""
+    for number in range(0, SECTIONS, SECTIONS_APART):
+        for chunk, position in ((0, 2), (-1, 300)):
+            yield HEAD.pack(number, number % 2) + CHANGE.pack(chunk % 256, position, 1, 1) + bytes([number])
 
 
 def snapshot(sections: dict[str, list[bytes]]) -> bytes:

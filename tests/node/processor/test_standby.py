@@ -23,6 +23,7 @@ from node.monitoring.metrics import Metrics
 from node.processor.preemption import RUN_SECONDS_MAX
 from node.processor.standby import ASKED_AT_ONCE_MAX, Standby
 from node.runtime.errors import FileError
+from node.runtime.forked_child import ForkedChild
 from node.storage.blocklog import BlockLog
 from rpc.caller import LOCAL, Caller
 from rpc.http.pages import PageReply
@@ -311,6 +312,42 @@ async def test_a_function_in_a_copy_leaves_the_chain_and_its_refusal_is_returned
     with pytest.raises(Refused, match="the process has ended with signal 9"):
         await processor.in_copy(lambda: os.kill(os.getpid(), signal.SIGKILL))
     assert not processor.failure
+
+
+@pytest.mark.parametrize("is_queued", [True, False])
+async def test_a_caller_that_disconnects_before_it_has_a_copy_leaves_no_child(
+    is_queued: bool, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = Served()
+    processor, fork, children = served.processor, served.processor.fork, list[ForkedChild]()
+    calling, called = trio.CancelScope(), trio.Event()
+
+    def fork_and_disconnect(work: Callable[[], object]) -> ForkedChild:
+        children.append(fork(work))
+        calling.cancel()
+        return children[0]
+
+    monkeypatch.setattr(processor, "fork", fork_and_disconnect)
+    if not is_queued:
+        nursery.start_soon(processor.run)
+    before = len(os.listdir("/proc/self/fd"))
+
+    async def call() -> None:
+        with calling:
+            await processor.in_copy(lambda: time.sleep(60))
+        called.set()
+
+    nursery.start_soon(call)
+    if is_queued:
+        await trio.testing.wait_all_tasks_blocked()
+        calling.cancel()
+    await called.wait()
+    if is_queued:
+        nursery.start_soon(processor.run)
+        await processor.in_turn(lambda: None)
+    assert len(children) == (0 if is_queued else 1)
+    assert not any(is_alive(child.pid) for child in children)
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 async def test_answers_belong_to_their_requests(nursery: trio.Nursery) -> None:
