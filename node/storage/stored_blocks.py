@@ -17,9 +17,14 @@ class StoredBlocks(ABC):
     path: Path
 
     def packed(self, number: int) -> bytes | None:
-        """Return the bytes of a block, or None if the file doesn't have it. Raises MissingBlock if another program truncated the file."""
+        """Return the bytes of a block, or None if the file doesn't have it. Raises MissingBlock if another program has changed the file."""
         place = self._place(number)
-        return None if place is None else self._read(number, *place)
+        if place is None:
+            return None
+        data = self._read(number, *place)
+        if not self._is_unchanged(number, place[0], data):
+            raise MissingBlock(number, f"{self.path}: block {number}, at byte {place[0]}, was changed by another program")
+        return data
 
     def part(self, number: int, left: int, size: int) -> bytes | None:
         """Return at most `size` bytes that begin `left` bytes before the end of a block, or None if the file doesn't have it. Raises
@@ -34,6 +39,10 @@ class StoredBlocks(ABC):
     @abstractmethod
     def _place(self, number: int) -> tuple[int, int] | None:
         """Return the begin and the end of a block's bytes, or None if the file doesn't have it."""
+
+    def _is_unchanged(self, number: int, begin: int, data: bytes) -> bool:
+        """Whether the bytes of a block, which begin at byte `begin`, are those that were there before, as far as a checksum is known."""
+        return True
 
     @abstractmethod
     def _read_at(self, begin: int, size: int) -> bytes:

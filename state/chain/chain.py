@@ -167,14 +167,14 @@ class Chain:
         header = self.irreversible_blocks.header(number) if number <= self.irreversible else self.block_by_number(number)
         return None if header is None else header.timestamp
 
-    def _operations_of(self, number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
-        """Return the id and operations of the transaction that begins `size` bytes before the end of a main branch block."""
+    def _operations_of(self, number: int, index: int, size: int, check: int) -> tuple[bytes, tuple[Operation, ...]]:
+        """Return the id and operations of a transaction of a main branch block. See `IrreversibleBlocks.operations_of`."""
         if number > self.irreversible:
             block = self.forks.on_main_branch(number)
             if block is None or index >= len(block.transactions):
                 raise missing(number)
             return block.transactions[index].id, block.transactions[index].operations
-        return self.irreversible_blocks.operations_of(number, size)
+        return self.irreversible_blocks.operations_of(number, index, size, check)
 
     # -------------------------------------------------------------- blocks
 

@@ -1,6 +1,6 @@
 """Access to the irreversible blocks, which are read from the attached block log, or kept in memory as bytes if there is none."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
@@ -9,7 +9,9 @@ from state.chain.fork_database import ForkDatabase
 from state.chain.head_change import HeadChange, HeadChangeListener
 from state.chain.savepoints import BranchCopy
 from state.protocol.errors import ChainError, Refused, UnreadableBlock
-from state.protocol.transaction import BlockHeader, SignedBlock, Wire
+from state.protocol.transaction import BlockHeader, SignedBlock, SignedTransaction, Wire
+
+CHECK_BYTES = 4  # of a transaction's id
 
 Find = Callable[[int], bytes | None]
 """Returns the block with the given number as bytes."""
@@ -24,6 +26,11 @@ def no_block(number: int) -> None:
 def missing(block: int) -> UnreadableBlock:
     """Return the error for an operation that can't be found, because a damaged file lacks the operation or its whole block."""
     return UnreadableBlock(block, f"the operation is not in block {block}")
+
+
+def check_of(trx_id: bytes) -> int:
+    """Return the first bytes of a transaction's id as a number. It shows whether a transaction in a file has changed."""
+    return int.from_bytes(trx_id[:CHECK_BYTES], "little")
 
 
 class IrreversibleBlocks:
@@ -77,17 +84,32 @@ class IrreversibleBlocks:
         packed = self.packed(number)
         return None if packed is None else self._wire.unpack_header(packed)
 
-    def operations_of(self, number: int, size: int) -> tuple[bytes, tuple[Any, ...]]:
-        """Return the id and operations of the transaction that begins `size` bytes before the end of an irreversible block. Raises
-        UnreadableBlock, and refuses blocks up to the base of the chain, which only the chain of the snapshot has.
+    def operations_of(self, number: int, index: int, size: int, check: int) -> tuple[bytes, tuple[Any, ...]]:
+        """Return the id and operations of a transaction of an irreversible block, which begins `size` bytes before the end of the block.
+        Raises UnreadableBlock unless its id has this `check`. Refuses blocks up to the base of the chain, which only the chain of the
+        snapshot has.
         """
         if number <= self._base:
             raise Refused("block ${block} is before the first block of this chain", condition="operation != nullptr", block=number)
-        packed = self.part(number, size, size)
         try:
-            return self._wire.unpack_operations(packed or b"")
+            found = self._wire.unpack_operations(self.part(number, size, size) or b"")
+            if check_of(found[0]) == check:
+                return found
         except ChainError:
-            raise missing(number) from None
+            pass  # the block is searched
+        # In the file of another program, transactions can be longer than necessary.
+        transactions = self.transactions(number)
+        if index >= len(transactions) or check_of(transactions[index].id) != check:
+            raise missing(number)
+        return transactions[index].id, transactions[index].operations
+
+    def transactions(self, number: int) -> Sequence[SignedTransaction]:
+        """Return the transactions of an irreversible block, or none if the block is missing or damaged."""
+        packed = self.packed(number)
+        try:
+            return () if packed is None else self._wire.unpack_block(packed)[0].transactions
+        except ChainError:
+            return ()
 
     def add(self, block: SignedBlock, *, is_in_log: bool) -> None:
         """Add a block that has become irreversible.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
-from state.chain.irreversible import FindPart, IrreversibleBlocks, missing
+from state.chain.irreversible import FindPart, IrreversibleBlocks, check_of, missing
 from state.effects.body_patch import WorkBudget, edited
 from state.operations.content import Comment
 from state.protocol.errors import ChainError
@@ -12,7 +12,6 @@ from state.tables import State
 from state.tables.texts import OPERATION_MAX, POSITION, CommentContent, CommentContents, ReadTexts, Texts
 
 Found = tuple[Comment, bytes]  # an operation and its position
-ID_BYTES = 4  # of a transaction's id in a position
 PATCH_STEPS_MAX = 300  # some 0.1 ms: the body after a patch that takes more is packed
 BLOCKS_CACHED = 4
 PART_BYTES = 4096  # of a block that are read first: most transactions are shorter
@@ -109,12 +108,7 @@ class BlockTexts:
 
     def _found(self, number: int, index: int, check: int) -> Comment:
         """Search a whole block for an operation. In the file of another program, transactions can be longer than necessary."""
-        block = self._blocks.packed(number)
-        try:
-            transactions = () if block is None else self._state.wire.unpack_block(block)[0].transactions
-        except ChainError:
-            transactions = ()
-        for trx in transactions:
+        for trx in self._blocks.transactions(number):
             if check_of(trx.id) == check and index < len(trx.operations) and type(operation := trx.operations[index]) is Comment:
                 return operation
         raise missing(number)
@@ -140,8 +134,3 @@ def is_followed(before: str, edit: str, after: str) -> bool:
     """Whether an edit of a body leads to another one in few steps. The result then doesn't depend on the budget of its transaction."""
     budget = WorkBudget(PATCH_STEPS_MAX)
     return edited(before, edit, budget) == after and budget.left > 0
-
-
-def check_of(trx_id: bytes) -> int:
-    """Return the first bytes of a transaction's id as a number."""
-    return int.from_bytes(trx_id[:ID_BYTES], "little")

@@ -15,10 +15,11 @@ from typing import Any
 from msgspec import MsgspecError, Raw, Struct, msgpack
 
 from state.chain.blocks import NO_TRANSACTION
-from state.chain.irreversible import missing
+from state.chain.irreversible import check_of, missing
 from state.protocol.errors import ChainError
 from state.protocol.operation import Operation, OperationKind
 from state.protocol.transaction import ID_BYTES, ZERO_ID, SignedBlock
+from state.protocol.values.integers import UINT32_MAX
 from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
 from state.store.lazy.incremental import ReadMode
@@ -40,9 +41,11 @@ ROW_OF, SIZE_OF = ROW.pack, SIZE.pack  # bound once, since each operation calls 
 TIME_AT, KIND_AT = 4, 18
 
 # Kinds of records, which define the meaning of the location. IN_BLOCK: the number of bytes from the start of the operation's transaction to
-# the end of the block. VIRTUAL: the offset of the operation's size, which its bytes follow. OF_TRANSACTION: the offset of a transaction id,
-# followed by the size and the bytes of the virtual operation. HELD, for an operation of a pending transaction: its index in `held`.
+# the end of the block, and above CHECK_SHIFT the check of the transaction's id, which protects the operation against a changed log.
+# VIRTUAL: the offset of the operation's size, which its bytes follow. OF_TRANSACTION: the offset of a transaction id, followed by the size
+# and the bytes of the virtual operation. HELD, for an operation of a pending transaction: its index in `held`.
 IN_BLOCK, VIRTUAL, OF_TRANSACTION, HELD = range(4)
+CHECK_SHIFT, SIZE_MASK = 32, UINT32_MAX
 NO_BLOCK = -1
 
 # Maximum memory of the cached bytes of records for each JSON form, and the memory of an entry in addition to its bytes.
@@ -64,8 +67,8 @@ class OperationRecord(Struct, frozen=True, gc=False):
 class OperationLog:
     """All recorded operations, by ascending block number.
 
-    `block` is the number of the block that is being applied, NO_BLOCK between blocks. `left` contains, for each transaction of that block,
-    the number of bytes from the start of the transaction to the end of the block.
+    `block` is the number of the block that is being applied, NO_BLOCK between blocks. `locations` contains, for each transaction of that
+    block, the location in the records of its operations.
     """
 
     def __init__(self, state: State) -> None:
@@ -74,7 +77,7 @@ class OperationLog:
         self.held: list[tuple[bytes, Operation]] = []
         # The bytes that replies contain for records of irreversible blocks, by their index: in the appbase form, and in the legacy form.
         self.encoded: tuple[SizedCache[int, Raw], SizedCache[int, Raw]] = SizedCache(ENCODED_SIZE_MAX), SizedCache(ENCODED_SIZE_MAX)
-        self.block, self.left = NO_BLOCK, list[int]()
+        self.block, self.locations = NO_BLOCK, list[int]()
         self._state, self._here = state, state.position
         self._pack = state.wire.codecs.packer(OPERATION)
 
@@ -84,8 +87,10 @@ class OperationLog:
     def begin_block(self, block: SignedBlock) -> None:
         """Compute the positions of a block's transactions, before the block is applied."""
         self.block = block.number
-        self.left = list(accumulate([trx.size for trx in reversed(block.transactions)]))
-        self.left.reverse()
+        newest_first = block.transactions[::-1]
+        sizes = accumulate([trx.size for trx in newest_first])
+        self.locations = [size | check_of(trx.id) << CHECK_SHIFT for size, trx in zip(sizes, newest_first, strict=True)]
+        self.locations.reverse()
 
     def enter(self, operation: Operation) -> int:
         """Record an operation that is about to be applied, and return the index of its record."""
@@ -103,7 +108,7 @@ class OperationLog:
             virtual += SIZE_OF(len(packed))
             virtual += packed
         elif trx_in_block != NO_TRANSACTION and here.block == self.block:
-            kind, place = IN_BLOCK, self.left[trx_in_block]
+            kind, place = IN_BLOCK, self.locations[trx_in_block]
         else:
             kind, place = HELD, len(self.held)
             self.held.append((here.trx_id, operation))
@@ -164,7 +169,7 @@ class OperationLog:
             operation: Operation
             if kind == IN_BLOCK:
                 if last != (block, trx_in_block):
-                    found, last = find(block, trx_in_block, place), (block, trx_in_block)
+                    found, last = find(block, trx_in_block, place & SIZE_MASK, place >> CHECK_SHIFT), (block, trx_in_block)
                 trx_id, operations = found
                 if op_in_trx >= len(operations):
                     raise missing(block)
@@ -258,7 +263,7 @@ class AccountOperationIndex(BackgroundLoadable):
 class OperationLogPart:
     """Snapshot part of all records: their rows, the bytes of virtual operations, and the operations in `held`."""
 
-    schema = "places of operations in blocks, and virtual operations as on the wire"
+    schema = "places of operations in blocks with checks, and virtual operations as on the wire"
 
     def __init__(self, state: State, recorded: OperationLog) -> None:
         self._state, self._recorded = state, recorded
@@ -329,7 +334,7 @@ def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
     at = seen = 0
     for block, _, trx_in_block, _, _, kind, place in ROW.iter_unpack(rows):
         if kind == IN_BLOCK:
-            is_sound = block > 0 and place > 0 and trx_in_block != NO_TRANSACTION
+            is_sound = block > 0 and place & SIZE_MASK > 0 and trx_in_block != NO_TRANSACTION
         elif kind == HELD:
             is_sound = place == seen
             seen += 1

@@ -20,7 +20,7 @@ from state.store.serializers import Install, SnapshotPart, TablePart
 from state.tables import State
 
 # Raise this with every change in how a block changes the state or a plugin's data. Snapshots of other versions are not used.
-RULES = 9
+RULES = 10
 
 CONSENSUS = "state"
 # Large tables that load in the background. Only operations on content or accounts read them; no block step does.

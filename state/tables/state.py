@@ -24,7 +24,7 @@ UNDO_UNITS = PAUSE_UNITS + 1  # units of work per UNDO_CHUNK records, so that a 
 BLOCKS_BETWEEN_LOOKS = 1000  # blocks between two checks for unread orders, whose memory is freed
 
 
-def no_operations(number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
+def no_operations(number: int, index: int, size: int, check: int) -> tuple[bytes, tuple[Operation, ...]]:
     """Placeholder for `State.operations_of`, used until a chain sets the attribute."""
     raise AssertionError("the state belongs to no chain with blocks")
 
@@ -187,7 +187,7 @@ class State:
         self.time_of_block: Callable[[int], int | None] = lambda number: None
         # Returns the id and operations of a transaction of the main branch, by block number, position in the block, and the number of
         # bytes from its start to the end of the block.
-        self.operations_of: Callable[[int, int, int], tuple[bytes, tuple[Operation, ...]]] = no_operations
+        self.operations_of: Callable[[int, int, int, int], tuple[bytes, tuple[Operation, ...]]] = no_operations
         # The data of enabled plugins by plugin name (`Plugin.of` returns it typed), and their interpreters of custom operations by id.
         self.plugins: dict[str, Any] = {}
         self.interpreters: dict[str, Callable[[Any, Any], None]] = {}

@@ -73,7 +73,7 @@ def test_blocks_up_to_the_base_are_missing(chain: Chain) -> None:
     assert [time(number) for number in (0, 1, BASE - 1)] == [None] * 3
     assert (time(BASE), time(BASE + 1)) == (chain.state.spec.base.time, block_at(chain, BASE + 1).timestamp)
     with pytest.raises(Refused, match=f"block {BASE} is before the first block"):
-        chain.state.operations_of(BASE, 0, 100)
+        chain.state.operations_of(BASE, 0, 100, 0)
 
 
 def test_an_irreversible_base_stays_irreversible(chain: Chain) -> None:

@@ -1,4 +1,4 @@
-"""Calls that need a block that another program has cut from the log get an error with its number, and lists don't lose its posts."""
+"""Calls that need a block that another program has cut from the log, or changed, get an error with its number. Lists don't lose its posts."""
 
 import os
 from pathlib import Path
@@ -17,9 +17,9 @@ from tests.helpers.social import PLUGINS
 NAMED = "Assert Exception:block is readable: block 2 can't be read, see the log of the node"
 
 
-@pytest.fixture
-def api(tmp_path: Path) -> ApiChain:
-    """A chain with a post in block 2, of which the log has only the beginning."""
+@pytest.fixture(params=["cut", "changed"])
+def api(tmp_path: Path, request: pytest.FixtureRequest) -> ApiChain:
+    """A chain with a post in block 2, of which the log has only the beginning, or with another letter."""
     api = ApiChain(DEV, PLUGINS)
     log = BlockLog(tmp_path, api.wire)
     api.chain.on_head_change.append(lambda change: log.switch(change.popped, change.applied))
@@ -30,7 +30,12 @@ def api(tmp_path: Path) -> ApiChain:
     api.chain.push_transaction(signed_transaction(api.chain, [comment], derive_secret("alice", "posting", "dev")))
     for _ in range(30):
         make_block(api.chain)
-    os.truncate(log.path, size + 10)
+    if request.param == "cut":
+        os.truncate(log.path, size + 10)
+    else:
+        data = log.path.read_bytes()
+        assert data.count(b"A body") == 1
+        log.path.write_bytes(data.replace(b"A body", b"B body"))
     return api
 
 
@@ -49,4 +54,4 @@ def test_the_error_names_the_block(api: ApiChain, method: str, params: tuple[Any
     with capture_logs() as logged:
         assert api.refused(method, *params) == (-32003, NAMED)
     assert [line["block"] for line in logged] == [2]
-    assert "another program has cut the file" in logged[0]["reason"]
+    assert "another program" in logged[0]["reason"]

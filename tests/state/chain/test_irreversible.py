@@ -8,7 +8,7 @@ import pytest
 from node.storage.blocklog import BlockLog
 from state.chain.chain import Chain
 from state.chain.head_change import HeadChange
-from state.chain.irreversible import IrreversibleBlocks, no_block
+from state.chain.irreversible import IrreversibleBlocks, check_of, no_block
 from state.chain.savepoints import Savepoint
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
@@ -48,6 +48,18 @@ class LoggedChain:
         found = all_blocks(self.chain)
         assert [block.number for block in found] == list(range(1, len(found) + 1))
         return [block.id for block in found]
+
+
+def test_operations_are_found_by_the_check_of_their_transaction_if_their_position_is_wrong(tmp_path: Path) -> None:
+    """As in the file of another program, in which a transaction is longer than necessary."""
+    logged = LoggedChain(tmp_path)
+    logged.make(30)
+    blocks, [trx] = logged.chain.irreversible_blocks, block_at(logged.chain, 2).transactions
+    for size in (trx.size, trx.size + 7, trx.size - 7, 0):
+        assert blocks.operations_of(2, 0, size, check_of(trx.id)) == (trx.id, trx.operations)
+    for number, index, check in ((2, 0, check_of(trx.id) ^ 1), (2, 1, check_of(trx.id)), (3, 0, check_of(trx.id))):
+        with pytest.raises(UnreadableBlock):
+            blocks.operations_of(number, index, 0, check)
 
 
 def all_blocks(chain: Chain) -> list[SignedBlock]:

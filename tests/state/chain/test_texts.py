@@ -262,9 +262,9 @@ def test_a_changed_or_cut_log_is_an_error_that_names_the_block(tmp_path: Path) -
     with open(story.log.path, "r+b") as file:
         file.write(log.replace(b"A body", b"B body"))
         file.flush()
-        with pytest.raises(UnreadableBlock, match="the operation is not in block 2"):
+        with pytest.raises(UnreadableBlock, match="block 2, at byte 129, was changed"):
             contents.by_comment.find(root.id)
-        with pytest.raises(UnreadableBlock, match="the operation is not in block 2"):
+        with pytest.raises(UnreadableBlock, match="block 2, at byte 129, was changed"):
             story.push(Comment("", "topic", "alice", "root", "", "@@ -0,0 +1 @@\n+x\n", ""))
         file.truncate(log.index(b"A body"))
         with pytest.raises(FileError, match=r"block 2, at byte .* is gone"):

@@ -36,7 +36,7 @@ def filled() -> tuple[State, AccountHistory]:
     add_account(state, "alice")
     data: AccountHistory = ACCOUNT_HISTORY.of(state)
     here = state.position
-    here.block, here.trx_in_block, data.recorded.block, data.recorded.left = 7, 3, 7, [400, 300, 200, 100]
+    here.block, here.trx_in_block, data.recorded.block, data.recorded.locations = 7, 3, 7, [400, 300, 200, 100]
     data.record(state, transfer(1))
     here.trx_id, here.virtual_op = bytes(range(20)), 1
     data.record(state, Interest(owner="alice", interest=Asset(5)))
