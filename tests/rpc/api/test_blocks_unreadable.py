@@ -1,4 +1,4 @@
-"""Calls that need a block that another program has cut from the log, or changed, get an error with its number. Lists don't lose its posts."""
+"""Calls that need a block that another program has cut or changed in the log get an error with its number. Lists don't lose its posts."""
 
 import os
 from pathlib import Path
