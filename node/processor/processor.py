@@ -12,12 +12,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import msgspec
 import trio
 from msgspec import Struct
 
 from node.key_recovery.block_prefetcher import BlockPrefetcher
 from node.key_recovery.key_prefetcher import KeyPrefetcher
+from node.processor.child_results import decoded_result, encoded_result
 from node.processor.job_queue import JobQueue
 from node.processor.long_jobs import ChainSummary, LongJobs
 from node.processor.preemption import RUN_SECONDS_MAX
@@ -42,7 +42,6 @@ from state.protocol.transaction import SignedBlock, SignedTransaction
 
 QUEUE_SIZE_MAX = 8192  # queued jobs; further jobs of clients are refused
 WAITING_MAX = 65_536  # concurrent calls of wait_for
-VALUE_SIZE_MAX = 2_000  # characters of a value in the refusal of a forked child
 REAPPLY_MILLISECONDS_MAX = 200  # to reapply pending transactions; the reference's limit
 FUTURE_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the reference's limit
 # The largest block size that witnesses can vote for.
@@ -587,24 +586,6 @@ class Processor:
     def _require_log(self) -> None:
         if self.failure:
             raise Refused("${why}", condition="log.is_written()", why=self.failure)
-
-
-def encoded_result(work: Callable[[], object]) -> bytes:
-    """Run a function and encode its result or its refusal, for `decoded_result`. Long values of a refusal are cut."""
-    try:
-        return msgspec.msgpack.encode((work(), None))
-    except Refused as error:
-        values = {name: str(value)[:VALUE_SIZE_MAX] for name, value in error.values.items()}
-        return msgspec.msgpack.encode((None, (error.text, error.condition, values)))
-
-
-def decoded_result(data: bytes) -> Any:
-    """Return the result of a function, or raise its refusal."""
-    result, refusal = msgspec.msgpack.decode(data)
-    if refusal is not None:
-        text, condition, values = refusal
-        raise Refused(text, condition=condition, **values)
-    return result
 
 
 def _raise(error: Exception) -> None:

@@ -3,6 +3,7 @@ chain.
 """
 
 import sys
+from collections.abc import Awaitable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,7 @@ from state.chain.head_change import HeadChange
 from state.chain.skip import Skip
 from state.plugins.registry import PLUGINS
 from state.portable import shown_digest
+from state.protocol.transaction import OFFSET
 
 BLOCKS_BETWEEN_SYNCS = 1000
 PARTS = 8  # of a file, so that 2, 4 or 8 processes have equal work; each part costs a load and two digests of the state
@@ -89,7 +91,9 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
     progress = Progress(blocks.size, blocks.last, until=None if task.until is None else task.until.block)
     warn_of_edits(settings, task.source)
     writing = partial(write, folder, context) if folder is not None else None
-    saver = new_saver(context, task, blocks)
+    applied = AppliedBytes(chain, blocks)
+    saver = new_saver(context, task, blocks, applied)
+    before = saved_in(task)
     detach = attach_source(chain, blocks, older) if folder is None else None
     if writing is not None:
         chain.on_head_change.append(writing)
@@ -97,7 +101,7 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
         cursor = ChainCursor(
             chain, blocks, skip_flags=task.skip, signed=(chain.base + 1,), checkpoints=task.checkpoints, workers=settings.workers
         )
-        is_done = await replay(cursor, progress, until=task.until, stop=context.stop, after=saver.save_if_due)
+        is_done = await replay(cursor, progress, until=task.until, stop=context.stop, after=partial(save_after, saver, applied))
         await saver.finish()
     finally:
         saver.close()
@@ -111,6 +115,7 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
         if blocks.is_pipe and not progress.blocks:
             raise NodeError(f"{task.source}: no blocks. Check the program that writes them.")
         require_reached(chain, task)
+        warn_of_no_snapshot(task, before)
     return is_done
 
 
@@ -166,7 +171,46 @@ def warn_of_edits(settings: Settings, source: Path) -> None:
 # ------------------------------------------------------------------ saving
 
 
-def new_saver(context: NodeContext, task: Replay, blocks: BlockSource) -> SnapshotSaver:
+class AppliedBytes:
+    """The position in a source after the blocks that were applied. Blocks are read long before they are applied, so the source itself is
+    further. In a compressed file, the position is that of the source.
+    """
+
+    def __init__(self, chain: Chain, blocks: BlockSource) -> None:
+        self._chain, self._blocks, self._size = chain, blocks, 0
+
+    def count(self) -> None:
+        """Count the head block."""
+        if (head := self._chain.head) is not None:
+            self._size += head.size + OFFSET.size
+
+    def __call__(self) -> int:
+        """Return the position."""
+        return self._size if self._blocks.last else self._blocks.position
+
+
+def save_after(saver: SnapshotSaver, applied: AppliedBytes) -> Awaitable[None] | None:
+    """Count a block that was applied, and do what `SnapshotSaver.save_if_due` does."""
+    applied.count()
+    return saver.save_if_due()
+
+
+def saved_in(task: Replay) -> list[Path]:
+    """Return the snapshots in the replay's folder, newest first."""
+    return [] if task.snapshots is None else paths(task.snapshots, SystemDisk())
+
+
+def warn_of_no_snapshot(task: Replay, before: list[Path]) -> None:
+    """Log a warning if a replay should have saved snapshots, but saved none. `before` are those in its folder at its start."""
+    if task.snapshots is None or saved_in(task) != before:
+        return
+    reason = "the blocks are too few, or compressed: give --snapshot-every N"
+    if before:
+        reason = f"it has one of block {block_of(before[0])}, and only later ones are saved: give another folder"
+    _log.warning("no snapshot was saved", folder=str(task.snapshots), reason=reason)
+
+
+def new_saver(context: NodeContext, task: Replay, blocks: BlockSource, applied: AppliedBytes) -> SnapshotSaver:
     """Return the object that saves snapshots during a replay. It keeps all snapshots in the replay's folder or, like a node, only the
     newest ones in the data folder.
     """
@@ -185,7 +229,7 @@ def new_saver(context: NodeContext, task: Replay, blocks: BlockSource) -> Snapsh
         saved=saved,
         keeps_all=is_named,
         is_required=True,
-        progress=(lambda: blocks.position) if part else None,
+        progress=applied if part else None,
     )
 
 

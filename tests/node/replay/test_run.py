@@ -1,6 +1,7 @@
 """Complete replays: start and end, files that they leave on the disk, refused blocks and the errors for them."""
 
 import fcntl
+import gzip
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from node.storage.frames import walk_back
 from state.protocol.transaction import SignedBlock
 from tests.conftest import ROOT
 from tests.helpers.golden import fails
+from tests.helpers.log_capture import capture_logs
 from tests.helpers.nodes import case_log, case_wire, json_lines
 
 SPEC = load_spec("steem-testnet")
@@ -41,9 +43,16 @@ class Result:
         self._capsys = capsys
 
     def of(
-        self, source: Path = LOG, *, data: Path | None = None, every: int = 0, chain: str = "steem-testnet", **task: object
+        self,
+        source: Path = LOG,
+        *,
+        data: Path | None = None,
+        every: int = 0,
+        chain: str = "steem-testnet",
+        workers: int = 0,
+        **task: object,
     ) -> tuple[int, str]:
-        settings = Settings(spec=load_spec(chain), plugins=(), data=data, snapshot_every=every)
+        settings = Settings(spec=load_spec(chain), plugins=(), data=data, snapshot_every=every, workers=workers)
         try:
             assert replay_file(settings, Replay(source=source, **task)) == Status.DONE  # type: ignore[arg-type]
         finally:
@@ -78,8 +87,9 @@ def test_snapshots_are_taken_at_the_same_blocks_each_time(snapshots: list[Path])
     assert [block_of(path) for path in snapshots] == [20, 40, 60, 80]
 
 
-def test_snapshots_can_divide_a_file_into_equal_parts(tmp_path: Path, result: Result) -> None:
-    whole = result.of(snapshots=tmp_path, is_divided=True)
+@pytest.mark.parametrize("workers", [0, 1])  # with workers, the blocks are read before they are applied
+def test_snapshots_can_divide_a_file_into_equal_parts(workers: int, tmp_path: Path, result: Result) -> None:
+    whole = result.of(snapshots=tmp_path, is_divided=True, workers=workers)
     found = paths(tmp_path, SystemDisk())[::-1]
     assert len(found) == PARTS - 1
     # A snapshot is of an irreversible block, up to 21 blocks before the end of a part.
@@ -87,6 +97,15 @@ def test_snapshots_can_divide_a_file_into_equal_parts(tmp_path: Path, result: Re
     for path, size in zip(found, range(starts[-1] // PARTS, starts[-1], starts[-1] // PARTS), strict=False):
         assert starts[block_of(path)] <= size < starts[block_of(path) + 22]
     assert result.of(start=found[0]) == whole
+
+
+def test_a_warning_says_why_no_snapshot_was_saved(tmp_path: Path, result: Result) -> None:
+    (tmp_path / "packed").write_bytes(gzip.compress(LOG.read_bytes()))
+    for source, reason in ((tmp_path / "packed", "compressed"), (LOG, ""), (tmp_path / "packed", "it has one of block")):
+        with capture_logs() as logged:
+            result.of(source, snapshots=tmp_path / "snapshots", is_divided=True)
+        found = [line["reason"] for line in logged if line["event"] == "no snapshot was saved"]
+        assert [reason in each for each in found] == ([True] if reason else [])
 
 
 def block_starts(log: Path) -> list[int]:
