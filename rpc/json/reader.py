@@ -33,12 +33,17 @@ SHOWN_SIZE_MAX = 4096  # characters
 NO_UTF8 = "The request is not valid UTF-8"
 LONG_DIGITS = 19
 _BLANK = b" \t\r\n"
-# Translates all digits to zeros. A long number can then be found as a run of zeros. A regular expression would take eight times as long.
-_DIGITS_AS_ZEROS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
+# Translates all digits to zeros, and whatever can precede an integer to commas. A long integer can then be found as a comma and a run of
+# zeros. A regular expression would take eight times as long.
+_DIGITS_AS_ZEROS = bytes(ord("0") if byte in b"0123456789" else ord(",") if byte in b" \t\r\n[:,-" else 0 for byte in range(256))
 _LONG_NUMBER = b"0" * LONG_DIGITS
 # msgspec's error for bytes after the value. The number in it is the position of the first such byte, counted from 1.
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)\Z")
-_too_deep = DEPTH_MAX.__lt__
+# For objects and arrays: the opening bracket; a table that translates it to 1, and the closing one to -1; and all other bytes.
+_BRACKETS = [
+    (bytes([start]), bytes.maketrans(bytes([start, end]), b"\x01\xff"), bytes({*range(256)} - {start, end}))
+    for start, end in (b"{}", b"[]")
+]
 
 
 def _real(text: str) -> float:
@@ -133,10 +138,9 @@ def count_marks(body: bytes) -> int:
 
 def check_depth(body: bytes) -> None:
     """Refuse a body that is nested too deeply. As in the reference, brackets in strings count, too."""
-    for start, end in (b"{}", b"[]"):
+    for start, steps, others in _BRACKETS:
         if body.count(start) > DEPTH_MAX:
-            depths = accumulate(_steps(body, start, end))
-            _require_depth(not next(filter(_too_deep, depths), None))
+            _require_depth(max(accumulate(memoryview(body.translate(steps, others)).cast("b"))) <= DEPTH_MAX)
 
 
 def _require_depth(is_met: bool) -> None:
@@ -153,13 +157,6 @@ def _is_deep(value: Any) -> bool:
         if not level:
             return False
     return True
-
-
-def _steps(body: bytes, start: int, end: int) -> memoryview:
-    """Return the brackets of a body in order: 1 for an opening bracket and -1 for a closing one."""
-    others = bytes(byte for byte in range(256) if byte not in (start, end))
-    steps = bytes.maketrans(bytes((start, end)), b"\x01\xff")
-    return memoryview(body.translate(steps, others)).cast("b")
 
 
 def _first_value(body: bytes) -> Any:
@@ -180,8 +177,11 @@ def _refusal(body: bytes, error: Exception) -> ChainError:
 
 
 def _may_hold_long_number(body: bytes) -> bool:
-    """Whether a body contains enough digits in a row for an integer of more than 64 bits. Digits in strings count, too."""
-    return _LONG_NUMBER in body.translate(_DIGITS_AS_ZEROS)
+    """Whether a body can contain an integer of more than 64 bits. Digits in strings count, too, but not those after letters, so that the
+    hexadecimal digits of signatures don't count.
+    """
+    digits = body.translate(_DIGITS_AS_ZEROS)
+    return _LONG_NUMBER in digits and (b"," + _LONG_NUMBER in digits or digits.startswith(_LONG_NUMBER))
 
 
 def _unreadable_integer(value: Any) -> ParseError | None:
