@@ -112,8 +112,7 @@ class AccountHistory:
 
     def _unenter(self, accounts: set[str], _: None) -> None:
         self.recorded.drop_last()
-        for account in accounts:
-            self.accounts.drop_last(account)
+        self.accounts.drop_last(accounts)
 
     def _prune(self, row_id: int) -> None:
         """Free the memory of an account's dropped entries once they exceed one eighth of all its entries.

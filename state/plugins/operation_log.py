@@ -7,7 +7,7 @@ bytes.
 
 import sys
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, chain, islice
 from struct import Struct as Layout
 from typing import Any
@@ -27,7 +27,7 @@ from state.store.packed_integers import UINT32, UINT32_BYTES, Integers, as_array
 from state.store.rows import Copying
 from state.store.serializers import Install
 from state.store.sized_cache import SizedCache
-from state.store.slots import Slots
+from state.store.slots import MASK, SHIFT, Slots
 from state.tables import State
 from state.tables.accounts import Accounts
 
@@ -222,22 +222,26 @@ class AccountOperationIndex(BackgroundLoadable):
         self.early[name] = bytes(self.by_id.get(row_id) or b"")
         self.by_id.put(row_id, None)
 
-    def drop_last(self, name: str) -> None:
-        """Remove the newest entry."""
-        row = self._account(name)
-        if row is None:
-            self.early[name] = self.early[name][:-UINT32_BYTES]
-            if not self.early[name]:
-                del self.early[name]
-            return
-        entries = self.by_id.get(row.id)
-        assert entries, "there is no entry"
-        if isinstance(entries, bytes):
-            self.by_id.put(row.id, entries[:-UINT32_BYTES] or None)
-            return
-        entries.pop()
-        if not entries and row.id not in self.firsts:
-            self.by_id.put(row.id, None)
+    def drop_last(self, names: Iterable[str]) -> None:
+        """Remove the newest entry of each name."""
+        chunks, account = self.by_id.chunks, self._account
+        for name in names:
+            row = account(name)
+            if row is None:
+                self.early[name] = self.early[name][:-UINT32_BYTES]
+                if not self.early[name]:
+                    del self.early[name]
+                continue
+            # `Slots.get` and `Slots.put`, inlined: each operation of a pending transaction gets here.
+            chunk, place = chunks[row.id >> SHIFT], row.id & MASK
+            entries = chunk[place]
+            assert entries, "there is no entry"
+            if type(entries) is bytes:
+                chunk[place] = entries[:-UINT32_BYTES] or None
+                continue
+            entries.pop()
+            if not entries and row.id not in self.firsts:
+                chunk[place] = None
 
     def drop_front(self, row_id: int, count: int) -> None:
         """Drop the `count` oldest entries of an account with an array. The other entries keep their numbers."""

@@ -45,7 +45,7 @@ def test_different_data_of_a_plugin_is_reported() -> None:
     def forgetful(walk: Walk) -> Chain:
         chain = replayed(new_chain(), walk, TRUSTED)
         history = chain.state.plugins["account_history"]
-        history.accounts.drop_last("alice")
+        history.accounts.drop_last(["alice"])
         return chain
 
     failure = run_seed(1, ways(forgetful=forgetful)).failure
