@@ -236,7 +236,7 @@ class AccountOperationIndex(BackgroundLoadable):
             chunk, place = chunks[row.id >> SHIFT], row.id & MASK
             entries = chunk[place]
             assert entries, "there is no entry"
-            if type(entries) is bytes:
+            if isinstance(entries, bytes):
                 chunk[place] = entries[:-UINT32_BYTES] or None
                 continue
             entries.pop()

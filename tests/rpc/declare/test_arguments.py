@@ -75,6 +75,8 @@ def test_the_first_json_value_is_read(body: bytes, value: Any) -> None:
         (b"[1e999]", ParseError, "Parse Error:"),
         (b"1" * 100_000, ParseError, "Parse Error:"),
         (b"[18446744073709551616]", ParseError, "Parse Error:Couldn't parse uint64_t"),
+        (b"18446744073709551616", ParseError, "Parse Error:Couldn't parse uint64_t"),
+        (b"[1,\n18446744073709551616]", ParseError, "Parse Error:Couldn't parse uint64_t"),
         (b'{"a":[{"b":-9223372036854775809}]}', ParseError, "Parse Error:Couldn't parse int64_t"),
         (b"[[1,-9223372036854775809],18446744073709551616]", ParseError, "Parse Error:Couldn't parse int64_t"),
         (b'{"a":18446744073709551616,"b":-9223372036854775809}', ParseError, "Parse Error:Couldn't parse uint64_t"),
