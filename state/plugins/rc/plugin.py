@@ -78,7 +78,8 @@ def charge(state: State, rc: Rc, trx: SignedTransaction) -> None:
     if not rc.accounts.next_id:  # credits haven't started
         return
     usage = usage_of(trx)
-    rc.block_usage = added(rc.block_usage, usage)
+    if not state.is_pushing:
+        rc.block_usage = added(rc.block_usage, usage)
     name = payer(trx.operations)
     if not name:
         if state.is_pushing:
@@ -164,7 +165,7 @@ def payer_of(operation: Operation) -> str:
 
 
 def start_block(state: State, rc: Rc, block: SignedBlock) -> None:
-    """Reset the usage before a block, since pending transactions have increased it."""
+    """Reset the usage before a block, since pending transactions that were applied again have increased it."""
     rc.block_usage = NO_USAGE
 
 
