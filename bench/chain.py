@@ -13,7 +13,7 @@ from state.protocol.authority import key_authority
 from state.protocol.keys.keys import public_key, secret_from_wif
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.operation import Operation
-from state.protocol.transaction import SignedTransaction, Wire
+from state.protocol.transaction import SignedBlock, SignedTransaction, Wire, merkle_root
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 
@@ -71,13 +71,30 @@ class BenchChain(Chain):
         state.journal.commit(state.journal.position())
 
     def add_content(self, size: int) -> None:
-        """Apply one post and one order of each account, as if they were part of the head block. The orders don't match each other."""
+        """Apply one post and one order of each account, as if they were part of the head block."""
         for i in range(size):
-            self.apply(Comment("", f"topic-{i % 50}", user(i), "post", "A title", "A body", METADATA))
-            sell, receive = Asset(1000, COIN), Asset(10_000_000 + i % 1000, SBD)
-            self.apply(LimitOrderCreate(user(i), i, sell, receive, False, self.state.head_time + 86_400))
+            for operation in self.content(i):
+                self.apply(operation)
             if not i % 1000:
                 self.state.journal.commit(self.state.journal.position())
+
+    def content(self, number: int) -> tuple[Operation, Operation]:
+        """Return a post and an order of an account. The orders of several accounts don't match each other."""
+        sell, receive = Asset(1000, COIN), Asset(10_000_000 + number % 1000, SBD)
+        return (
+            Comment("", f"topic-{number % 50}", user(number), "post", "A title", "A body", METADATA),
+            LimitOrderCreate(user(number), number, sell, receive, False, self.state.head_time + 86_400),
+        )
+
+    def push(self, *operations: Operation) -> None:
+        """Push a block in which each operation is in a separate, unsigned transaction."""
+        self.push_block(self.block(*operations), TRUSTED)
+
+    def block(self, *operations: Operation) -> SignedBlock:
+        """Return a block that follows the head."""
+        state, transactions = self.state, tuple([self.transaction(operation) for operation in operations])
+        slot, root = (slot_time(state, 1), scheduled_witness(state, 1)), merkle_root(transactions)
+        return state.wire.seal_block(SignedBlock(state.props.head_block_id, *slot, root, transactions=transactions))
 
     def give_key(self, name: str) -> None:
         """Replace an account's active key with the witness's key, so that `secret` can sign for the account."""

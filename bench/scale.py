@@ -31,13 +31,11 @@ from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune
 from node.storage.blocklog import BlockLog
 from state.chain.chain import Chain
 from state.chain.skip import TRUSTED
-from state.chain.slots import scheduled_witness, slot_time
 from state.operations.content import Comment, Vote
 from state.operations.market import LimitOrderCreate
 from state.operations.transfers import Transfer
 from state.plugins.registry import PLUGINS
 from state.protocol.operation import Operation
-from state.protocol.transaction import SignedBlock, merkle_root
 from state.protocol.values.asset import COIN, SBD, Asset
 
 SMALL, LARGE = 10_000, 1_000_000
@@ -71,16 +69,6 @@ class ScaleChain(BenchChain):
         self.on_head_change.append(lambda change: self.log.switch(change.popped, change.applied))
         self.irreversible_blocks.attach_log(self.log.packed, self.log.__len__, self.log.part)
         self.produce(NOW)
-
-    def push(self, *operations: Operation) -> None:
-        """Push a block in which each operation is in a separate, unsigned transaction."""
-        self.push_block(self.block(*operations), TRUSTED)
-
-    def block(self, *operations: Operation) -> SignedBlock:
-        """Return a block that follows the head."""
-        state, transactions = self.state, tuple([self.transaction(operation) for operation in operations])
-        slot, root = (slot_time(state, 1), scheduled_witness(state, 1)), merkle_root(transactions)
-        return state.wire.seal_block(SignedBlock(state.props.head_block_id, *slot, root, transactions=transactions))
 
     def add_posts(self, count: int, accounts: int) -> None:
         """Push blocks of posts and votes."""

@@ -27,7 +27,7 @@ import trio
 from msgspec import Struct
 
 from bench.bodies import SMALL, bodies
-from bench.chain import BenchChain, make_irreversible, user
+from bench.chain import NOW, BenchChain, user
 from bench.recovery import recovery_seconds
 from node.app.service import new_service
 from node.devchain.devchain import DevChain
@@ -64,6 +64,9 @@ from state.protocol.values.asset import COIN, Asset
 from state.tables.content import CommentVote
 
 POSTS = 100_000
+UNPAID_MAX = 100_000  # posts, as on a chain with 600 posts per hour
+IN_BLOCK = 50  # posts per block
+BLOCKS = 60  # after them, so that the posts are irreversible and the records of their transactions have expired
 ASKED_EVERY_SECONDS = 0.005
 LONGEST_MILLISECONDS_MAX, LARGE_LONGEST_MILLISECONDS_MAX, LARGE = 100, 250, 500_000
 USER = user(0)
@@ -200,16 +203,26 @@ def block(node: Node) -> bytes:
 
 
 def filled(posts: int) -> Node:
-    """Return a node whose chain has `posts` accounts, posts and orders. A tenth of the posts have a vote."""
-    chain = BenchChain(posts)
-    for i in range(0, posts, 10):
-        chain.apply(Vote(user((i + 1) % posts), user(i), "post", 10_000))
-    chain.produce()
-    # The records of the transactions above expire.
-    chain.produce(chain.state.head_time + 120)
-    make_irreversible(chain)
-    clock = ChainClock(start_ms=chain.state.head_time * 1000)
+    """Return a node whose chain has `posts` accounts, each with a post and an order. A tenth of the posts have a vote.
+
+    The posts and orders are in blocks. Later blocks have paid out all posts but the newest UNPAID_MAX, ended the orders of their authors,
+    and packed the settled rows.
+    """
+    chain = BenchChain()
+    clock = ChainClock(start_ms=NOW * 1000)
+    # As in a node, this copies the chain at its genesis.
     processor, devchain = Processor(chain, clock=clock), DevChain(chain, clock, [chain.secret])
+    chain.produce(NOW)
+    chain.add_accounts(posts)
+    for begin in range(0, posts, IN_BLOCK):
+        if begin and not begin % UNPAID_MAX:
+            chain.produce(chain.state.head_time + WEEK)
+        some = range(begin, min(begin + IN_BLOCK, posts))
+        votes = [Vote(user((i + 1) % posts), user(i), "post", 10_000) for i in some[::10]]
+        chain.push(*[operation for i in some for operation in chain.content(i)], *votes)
+    for _ in range(BLOCKS):
+        chain.produce()
+    clock.advance_to(chain.state.head_time * 1000)
     service = new_service(chain, processor, devchain, tuple(PLUGINS), gate=processor.gate)
     processor.long_jobs.answer_read = partial(answer_read, service)
     return Node(chain, processor, devchain, service)
@@ -297,23 +310,22 @@ def large_bodies(node: Node, words: str) -> bool:
 def events(node: Node, words: str) -> bool:
     """Measure each event of the node and its dev chain, and print a line for each. Return whether no loop iteration was too long."""
     fine = True
-    for works in event_works():
-        if words in f"event: {', '.join(works)}":
-            for what, figure in zip(works, in_a_copy(node, *works.values()), strict=True):
-                if not what.startswith(PREPARED):
-                    fine &= show(node, f"event: {what}", [figure])
+    with tempfile.TemporaryDirectory(prefix="coind-waits-") as folder:
+        for works in event_works(Path(folder)):
+            if words in f"event: {', '.join(works)}":
+                for what, figure in zip(works, in_a_copy(node, *works.values()), strict=True):
+                    if not what.startswith(PREPARED):
+                        fine &= show(node, f"event: {what}", [figure])
     return fine
 
 
-def event_works() -> list[dict[str, Work]]:
-    """Return dicts of tasks by name. The tasks in one dict run one after another in the same copy of the node.
+def event_works(folder: Path) -> list[dict[str, Work]]:
+    """Return dicts of tasks by name. The tasks in one dict run one after another in the same copy of the node, and write into `folder`.
 
     The first task that touches the whole state pays for copying its memory pages (copy-on-write). The dev snapshot is therefore taken
     twice. Tasks whose names begin with PREPARED only prepare the next task.
     """
     ahead: Work = lambda copy: warm_up(copy.chain.state)  # noqa: E731
-    folder = Path(tempfile.gettempdir()) / "coind-bench-waits"
-    folder.mkdir(exist_ok=True)
     dumped = str(folder / "dump")
     return [
         {"an empty block": make_block},
@@ -331,8 +343,7 @@ def event_works() -> list[dict[str, Work]]:
             "loading it": dev_call("load", {"path": dumped}),
             "a warm-up, after that": ahead,
         },
-        {"saving a snapshot": partial(save_snapshot, folder=folder)},
-        {"starting from it": partial(start, folder=folder)},
+        {"saving a snapshot": partial(save_snapshot, folder=folder), "starting from it": partial(start, folder=folder)},
         {
             f"{PREPARED} 1,000 posts": in_turn(partial(postpone_payouts, count=1000)),
             "1,000 posts are paid out": partial(pay_out, seconds=60),
@@ -392,21 +403,22 @@ def postpone_payouts(node: Node, count: int) -> None:
     """
     state = node.chain.state
     due = state.head_time + WEEK
-    for i, row in enumerate(state.comments):
+    for i, row in enumerate(list(state.comments.by_due_payout)):
         state.comments.modify(row, cashout_time=due if i < count else due + WEEK)
     node.devchain.set_next_block_time(due - 60)
     node.devchain.make_block()
 
 
 def reward_all(node: Node) -> None:
-    """Give all posts rshares and a voter, and the reward fund enough to pay all of them."""
+    """Give all unpaid posts rshares and a voter, and the reward fund enough to pay all of them."""
     state = node.chain.state
-    for row in state.comments:
+    unpaid = list(state.comments.by_due_payout)
+    for row in unpaid:
         state.comments.modify(row, net_rshares=10**12, vote_rshares=10**12, abs_rshares=10**12, total_vote_weight=10**6)
         voter = state.account(user((row.id + 1) % len(state.comments)))
         if state.comment_votes.by_comment_voter.get(row.id, voter.id) is None:
             state.comment_votes.insert(CommentVote(voter=voter.id, comment=row.id, weight=10**6, rshares=10**12, vote_percent=10_000))
-    fund, amount = next(iter(state.reward_funds)), len(state.comments) * 100_000
+    fund, amount = next(iter(state.reward_funds)), len(unpaid) * 100_000
     state.reward_funds.modify(fund, reward_balance=amount, recent_claims=0)
     adjust_supply(state, amount, COIN)
 
