@@ -58,6 +58,7 @@ class StateCopy:
         state.find_single_rows()
         for listener in state.on_restored:
             listener()
+            state.journal.on_undone()
 
 
 class BranchCopy(Struct, frozen=True, eq=False, weakref=True):

@@ -24,8 +24,8 @@ from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
 from state.store.lazy.incremental import ReadMode
 from state.store.packed_integers import UINT32, UINT32_BYTES, Integers, as_array
-from state.store.rows import Copying
-from state.store.serializers import Install
+from state.store.rows import Copying, replace_bytes
+from state.store.serializers import Install, records_of
 from state.store.sized_cache import SizedCache
 from state.store.slots import MASK, SHIFT, Slots
 from state.tables import State
@@ -129,7 +129,9 @@ class OperationLog:
 
     def replace(self, rows: bytes | bytearray, virtual: bytes | bytearray, held: list[tuple[bytes, Operation]]) -> None:
         """Replace all records."""
-        self.rows[:], self.virtual[:], self.held[:] = rows, virtual, held
+        replace_bytes(self.rows, rows)
+        replace_bytes(self.virtual, virtual)
+        self.held[:] = held
         for encoded in self.encoded:
             encoded.clear()
 
@@ -298,7 +300,7 @@ class OperationLogPart:
             into += chunk
         if (len(rows), len(virtual)) != (rows_size, virtual_size) or rows_size % ROW_BYTES:
             raise CorruptData("records of an invalid size")
-        _check_rows(rows, virtual, len(held))
+        _check_rows(records_of(rows, ROW, self._state.journal.on_undone), virtual, len(held))
 
         def install() -> None:
             self._recorded.replace(rows, virtual, held)
@@ -328,7 +330,7 @@ class OperationLogPart:
             yield index, found
 
 
-def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
+def _check_rows(rows: Iterator[tuple[Any, ...]], virtual: bytearray, held: int) -> None:
     """Raise CorruptData unless the records of virtual operations and of pending transactions' operations match the stored operations one to
     one, in order. `held` is the number of operations of pending transactions.
 
@@ -336,7 +338,7 @@ def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
     """
     size_of, end = SIZE.unpack_from, len(virtual)
     at = seen = 0
-    for block, _, trx_in_block, _, _, kind, place in ROW.iter_unpack(rows):
+    for block, _, trx_in_block, _, _, kind, place in rows:
         if kind == IN_BLOCK:
             is_sound = block > 0 and place & SIZE_MASK > 0 and trx_in_block != NO_TRANSACTION
         elif kind == HELD:

@@ -70,6 +70,7 @@ class Plugin(Struct, Generic[Data], frozen=True):
             def all_back() -> None:
                 for each in put_back:
                     each()
+                    state.journal.on_undone()
 
             return all_back
 

@@ -13,7 +13,7 @@ from msgspec import msgpack
 
 from state.protocol.transaction import ID_BYTES
 from state.store.columns import CorruptData
-from state.store.rows import Copying
+from state.store.rows import Copying, replace_bytes
 from state.store.serializers import Install, decoded
 
 RECORD, POSITION_LAYOUT = Layout(f"<{ID_BYTES}sQ"), Layout("<Q")
@@ -125,4 +125,4 @@ class TransactionIndexPart:
     def _put(self, buckets: list[bytes]) -> None:
         """Replace the contents of the buckets. The list of buckets remains the same object."""
         for bucket, data in zip(self._index.buckets, buckets, strict=True):
-            bucket[:] = data
+            replace_bytes(bucket, data)

@@ -23,7 +23,6 @@ from state.store.rows import run_steps
 # with, only those in KEPT_FLAGS matter: they decide whether the state has records of the block's transactions.
 CHECKED = TRUSTED | Skip.UNDO_HISTORY_CHECK
 KEPT_FLAGS = Skip.TRANSACTION_DUPE_CHECK
-BLOCKS_BETWEEN_PAUSES = 64
 
 
 class ReversibleBlock(Struct, frozen=True, array_like=True):
@@ -145,8 +144,7 @@ def linked(chain: Chain, head: SnapshotHeader, blocks: Iterable[SignedBlock]) ->
             raise CorruptData(f"its block {number} doesn't extend the previous block")
         last = block.id
         packed.append(state.wire.pack_block(block))
-        if not number % BLOCKS_BETWEEN_PAUSES:
-            state.journal.on_undone()
+        state.journal.on_undone()
     if last.hex() != head.block_id or chain.base + len(packed) != head.number:
         raise CorruptData(f"its blocks don't end with block {head.number}")
     return packed

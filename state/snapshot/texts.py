@@ -1,13 +1,13 @@
 """Snapshot part of the texts of comments: their positions if the snapshot is used with the blocks, and else the texts themselves."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec import msgpack
 
 from state.protocol.errors import UnreadableBlock
 from state.store.columns import CorruptData
-from state.store.serializers import ROWS_PER_CHUNK, Install, RowChunk, TablePart, decoded
+from state.store.serializers import ROWS_PER_CHUNK, Install, RowChunk, TablePart, decoded, records_of
 from state.tables.texts import (
     ABSENT,
     EDITED,
@@ -61,7 +61,7 @@ class TextsPart(TablePart):
         """Implement `SnapshotPart.read`."""
         contents = self._contents
         next_id, count, size, longer = decoded(_HEAD, next(chunks, b""))
-        records = read_records(chunks, next_id, size, longer)
+        records = read_records(chunks, next_id, size, longer, contents.raw_attributes()["journal"].on_undone)
         rows = without_record(self._rows(chunks, next_id, count), records.data)
         return self._install(rows, chunks, count, lambda found, _: contents.restoring_records(found, next_id, records))
 
@@ -92,8 +92,8 @@ def has_records(chunks: Iterator[bytes]) -> bool:
     return bool(size)
 
 
-def read_records(chunks: Iterator[bytes], next_id: int, size: int, longer: int) -> Records:
-    """Decode records. Raises CorruptData unless each has what its kind needs, and no two are of one comment."""
+def read_records(chunks: Iterator[bytes], next_id: int, size: int, longer: int, pause: Callable[[], None]) -> Records:
+    """Decode records, with calls of `pause`. Raises CorruptData unless each has what its kind needs, and no two are of one comment."""
     if size % RECORD_BYTES or not 0 <= size <= next_id * RECORD_BYTES:
         raise CorruptData(f"{size} bytes of records")
     parts, left = [], size
@@ -111,7 +111,7 @@ def read_records(chunks: Iterator[bytes], next_id: int, size: int, longer: int) 
         packed |= more_packed
     row_ids: dict[int, int] = {}
     count = edits = texts = 0
-    for row_id, (comment, block, place, kind, _) in enumerate(RECORD.iter_unpack(data)):
+    for row_id, (comment, block, place, kind, _) in enumerate(records_of(data, RECORD, pause)):
         if kind == ABSENT:
             continue
         count += 1

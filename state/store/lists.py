@@ -64,7 +64,7 @@ class AppendLists(BackgroundLoadable, Generic[K, V]):
         self._histories: dict[K, AppendList[V]] = {}
         self._typecode = typecode
         self._none: AppendList[V] = AppendList(0, [])
-        self._record = journal.record
+        self._journal, self._record = journal, journal.record
         # Bound once, because a new bound method in each record would cost memory and time.
         self._take_back = self._unappend
         self._put_back = self._undrop
@@ -117,10 +117,13 @@ class AppendLists(BackgroundLoadable, Generic[K, V]):
 
         This also works while the object is loading (`state.store.lazy.background_load`).
         """
-        kept = self.raw_attributes()["_histories"]
+        own = self.raw_attributes()
+        kept, journal = own["_histories"], own["_journal"]
         kept.clear()
-        for key, (first, values) in histories.items():
+        for place, (key, (first, values)) in enumerate(histories.items(), 1):
             kept[key] = AppendList(first, values)
+            if place % COPY_CHUNK == 0:
+                journal.on_undone()
 
     def copying(self) -> Copying:
         """Copy all lists in steps, and return a function that restores the copy into the same objects.
@@ -136,10 +139,12 @@ class AppendLists(BackgroundLoadable, Generic[K, V]):
         def put_back() -> None:
             self.cancel_load()
             histories.clear()
-            for key, history, first, spent, values in kept:
+            for place, (key, history, first, spent, values) in enumerate(kept, 1):
                 history.first, history._spent = first, spent
                 history._values[:] = values
                 histories[key] = history
+                if place % COPY_CHUNK == 0:
+                    self._journal.on_undone()
 
         return put_back
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate, islice
 from operator import attrgetter
+from struct import Struct as Layout
 from typing import Annotated, Any, Protocol
 
 from msgspec import Meta, MsgspecError, msgpack
@@ -24,6 +25,7 @@ ROWS_PER_CHUNK_MAX = 100_000  # accepted when reading
 ORDERS_MAX = 64  # per table
 # A constant column states its length in a few bytes. The lists of a part can together contain at most this many more values than bytes.
 VALUES_FREE = 100_000
+RECORDS_BETWEEN_PAUSES = 10_000
 
 RowChunk = tuple[list[Any], list[int]]
 """Rows and their ids."""
@@ -304,6 +306,14 @@ _ORDERS = Annotated[list[list[int]], Meta(max_length=ORDERS_MAX)]
 def decoded(kind: Any, data: bytes) -> Any:
     """Decode a value of type `kind` from MessagePack. Raises CorruptData."""
     return checked_read(lambda: msgpack.decode(data, type=kind))
+
+
+def records_of(data: bytes | bytearray, layout: Layout, pause: Callable[[], None]) -> Iterator[tuple[Any, ...]]:
+    """Yield the records of this layout in `data`, whose size fits. Calls `pause` after every RECORDS_BETWEEN_PAUSES records."""
+    size = RECORDS_BETWEEN_PAUSES * layout.size
+    for begin in range(0, len(data), size):
+        yield from layout.iter_unpack(data[begin : begin + size])
+        pause()
 
 
 def checked_read(read: Callable[..., Any], *arguments: Any) -> Any:

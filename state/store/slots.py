@@ -48,12 +48,15 @@ class Slots(Generic[V]):
 
     def copying(self) -> Generator[None, None, Callable[[], "dict[int, list[V | None]]"]]:
         """Copy the chunks in steps. Return a function that returns them as new lists, each time it is called."""
-        kept = {}
+        kept, changeable = {}, set[int]()  # the latter: numbers of chunks with values that can change
         for place, (number, chunk) in enumerate(list(self.chunks.items()), 1):
             kept[number] = copied(chunk)
+            if not {type(None), bytes}.issuperset(map(type, chunk)):
+                changeable.add(number)
             if place % max(COPY_CHUNK // SLOTS, 1) == 0:
                 yield
-        return lambda: {number: copied(chunk) for number, chunk in kept.items()}
+        # A list of values that can't change is copied in a tenth of the time.
+        return lambda: {number: copied(chunk) if number in changeable else chunk[:] for number, chunk in kept.items()}
 
 
 def copied(chunk: list[V | None]) -> list[V | None]:

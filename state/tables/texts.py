@@ -22,7 +22,7 @@ from state.protocol.errors import UnknownKey
 from state.protocol.values import text
 from state.store import Journal, Row, Table, Unique
 from state.store.columns import CorruptData
-from state.store.rows import Copying
+from state.store.rows import Copying, replace_bytes
 
 # Comment, then the position of an operation: block, bytes from the start of its transaction to the end of the block, operation in the
 # transaction, first bytes of the transaction's id.
@@ -391,7 +391,7 @@ class CommentContents(Table[CommentContent]):
 
     @staticmethod
     def _replace(own: dict[str, Any], records: "Records") -> None:
-        own["_records"][:] = records.data
+        replace_bytes(own["_records"], records.data)
         own["_count"] = records.count
         for name in ("edited", "packed", "row_ids"):
             kept = own[f"_{name}"]
