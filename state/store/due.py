@@ -3,10 +3,9 @@
 from bisect import insort
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from state.store.rows import Restore, Row, RowSource
-from state.store.unique import index_of
 
 RowT = TypeVar("RowT", bound=Row)
 # Times without rows are dropped when there are more than this, or more than twice the times with rows if that number is larger.
@@ -20,13 +19,9 @@ class Due:
     def __init__(self, field: str) -> None:
         self.fields = (field,)
 
-    @overload
-    def __get__(self, table: None, owner: type) -> "Due": ...
-    @overload
-    def __get__(self, table: RowSource[RowT], owner: type) -> "DueIndex[RowT]": ...
-    def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration when the attribute is read from the class (see `Unique.__get__`)."""
-        return self if table is None else index_of(table, self)
+    if TYPE_CHECKING:
+
+        def __get__(self, table: RowSource[RowT], owner: type) -> "DueIndex[RowT]": ...
 
     def new_index(self) -> "DueIndex[Any]":
         """Return an empty index."""

@@ -5,14 +5,13 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from sys import byteorder
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from state.protocol.values.integers import UINT32_MAX
 from state.store.columns import CorruptData
 from state.store.packed_integers import UINT32_BYTES, Integers, as_array, pack_uint32
 from state.store.rows import Restore, Row, RowSource, run_steps
 from state.store.slots import Slots
-from state.store.unique import index_of
 
 RowT = TypeVar("RowT", bound=Row)
 
@@ -23,13 +22,9 @@ class Grouped:
     def __init__(self, field: str) -> None:
         self.fields = (field,)
 
-    @overload
-    def __get__(self, table: None, owner: type) -> "Grouped": ...
-    @overload
-    def __get__(self, table: RowSource[RowT], owner: type) -> "GroupedIndex[RowT]": ...
-    def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration when the attribute is read from the class (see `Unique.__get__`)."""
-        return self if table is None else index_of(table, self)
+    if TYPE_CHECKING:
+
+        def __get__(self, table: RowSource[RowT], owner: type) -> "GroupedIndex[RowT]": ...
 
     def new_index(self) -> "GroupedIndex[Any]":
         """Return an empty index."""
@@ -116,13 +111,9 @@ class GroupedIds:
     def __init__(self, field: str) -> None:
         self.fields = (field,)
 
-    @overload
-    def __get__(self, table: None, owner: type) -> "GroupedIds": ...
-    @overload
-    def __get__(self, table: RowSource[RowT], owner: type) -> "GroupedIdsIndex[RowT]": ...
-    def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration when the attribute is read from the class (see `Unique.__get__`)."""
-        return self if table is None else index_of(table, self)
+    if TYPE_CHECKING:
+
+        def __get__(self, table: RowSource[RowT], owner: type) -> "GroupedIdsIndex[RowT]": ...
 
 
 FEW_BYTES = 64 * UINT32_BYTES  # up to which the ids of a group are bytes

@@ -2,12 +2,12 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import Any, Generic, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from state.store.entries import Entries
 from state.store.keys import TOP, ComputedKey, Entry, Where, bound_function, entry_function, fields_of
 from state.store.rows import Restore, Row, RowSource
-from state.store.unique import UniqueIndex, index_of
+from state.store.unique import UniqueIndex
 
 RowT = TypeVar("RowT", bound=Row)
 
@@ -36,13 +36,9 @@ class Ordered:
         self.entry = entry_function(parts, where)
         self.bound = bound_function(parts)
 
-    @overload
-    def __get__(self, table: None, owner: type) -> "Ordered": ...
-    @overload
-    def __get__(self, table: RowSource[RowT], owner: type) -> "OrderedIndex[RowT]": ...
-    def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration when the attribute is read from the class (see `Unique.__get__`)."""
-        return self if table is None else index_of(table, self)
+    if TYPE_CHECKING:
+
+        def __get__(self, table: RowSource[RowT], owner: type) -> "OrderedIndex[RowT]": ...
 
 
 class OrderedIndex(Generic[RowT]):

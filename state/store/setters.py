@@ -3,9 +3,7 @@
 from collections.abc import Callable
 from functools import cache
 from types import CodeType, FunctionType
-from typing import Any, overload
-
-from state.store.unique import index_of
+from typing import TYPE_CHECKING, Any
 
 
 class Setter:
@@ -23,13 +21,9 @@ class Setter:
     def __init__(self, *fields: str) -> None:
         self.fields = fields
 
-    @overload
-    def __get__(self, table: None, owner: type) -> "Setter": ...
-    @overload
-    def __get__(self, table: object, owner: type) -> Callable[..., None]: ...
-    def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration when the attribute is read from the class (see `Unique.__get__`)."""
-        return self if table is None else index_of(table, self)
+    if TYPE_CHECKING:
+
+        def __get__(self, table: object, owner: type) -> Callable[..., None]: ...
 
 
 @cache

@@ -58,8 +58,15 @@ class Table(BackgroundLoadable, Generic[RowT]):
         """Find the row type in the base class, check the declared indices against its fields, and copy the methods that write."""
         for base in getattr(cls, "__orig_bases__", ()):
             cls.ROW = next((row for row in get_args(base) if isinstance(row, type)), cls.ROW)
-        cls._declared = list(_declarations(cls, Declared))
-        cls._setters = list(_declarations(cls, Setter))
+        # CPython specializes an access to an attribute of a table only if the class has no attribute of the same name, so the declarations
+        # are taken out of the class.
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, Declared):
+                cls._declared = [*cls._declared, (name, value)]
+                delattr(cls, name)
+            elif isinstance(value, Setter):
+                cls._setters = [*cls._setters, (name, value)]
+                delattr(cls, name)
         packs = any(isinstance(declared, Packed) for _, declared in cls._declared)
         for name, declared in (*cls._declared, *cls._setters):
             holds_all = isinstance(declared, Due | Grouped) or (isinstance(declared, Ordered) and not (declared.lazy or declared.where))
@@ -547,14 +554,6 @@ class Table(BackgroundLoadable, Generic[RowT]):
 def _copied(method: Any) -> FunctionType:
     """Return a copy of a function with its own bytecode, which the interpreter can specialize separately."""
     return FunctionType(method.__code__.replace(), method.__globals__, method.__name__)
-
-
-def _declarations(table: type, kind: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the indices or setters that a table class declares, in order."""
-    for base in reversed(table.__mro__):
-        for name, declared in vars(base).items():
-            if isinstance(declared, kind):
-                yield name, declared
 
 
 def _merged(some: Readers, others: Readers) -> Readers:

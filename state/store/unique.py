@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cache
 from operator import attrgetter
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from state.protocol.errors import UnknownKey
 from state.store.rows import Row, RowSource
@@ -14,30 +14,20 @@ RowT = TypeVar("RowT", bound=Row)
 
 
 class Unique:
-    """Declaration of a `UniqueIndex`. No two rows have the same values in all of `fields`."""
+    """Declaration of a `UniqueIndex`. No two rows have the same values in all of `fields`.
+
+    A table has the index as its attribute. Only type checkers read the index from the class, because `Table` takes the declaration out of
+    the class.
+    """
 
     def __init__(self, *fields: str) -> None:
         if not fields:
             raise TypeError("Unique needs a field")
         self.fields = fields
 
-    @overload
-    def __get__(self, table: None, owner: type) -> "Unique": ...
-    @overload
-    def __get__(self, table: RowSource[RowT], owner: type) -> "UniqueIndex[RowT]": ...
-    def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration when the attribute is read from the class, and the index when it is read from a table.
+    if TYPE_CHECKING:
 
-        A loaded table has the index as an instance attribute, which shadows this method. On instances, the method is therefore called only
-        for a table that is still loading.
-        """
-        return self if table is None else index_of(table, self)
-
-
-def index_of(table: object, declared: object) -> object:
-    """Finish the load of a table that is still loading, and return the index that a declaration describes."""
-    name = next(name for cls in type(table).__mro__ for name, value in vars(cls).items() if value is declared)
-    return table.__getattr__(name)  # type: ignore[attr-defined]
+        def __get__(self, table: RowSource[RowT], owner: type) -> "UniqueIndex[RowT]": ...
 
 
 class UniqueIndex(Generic[RowT]):
