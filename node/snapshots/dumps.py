@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from node.runtime.errors import NodeError
 from node.snapshots.file import MAGIC, CorruptSnapshot, IncompatibleSnapshot, Snapshot, SnapshotError, SnapshotWriter, Unwritable
-from node.snapshots.folder import require_fit, write_sections
+from node.snapshots.folder import computing, require_fit, write_sections
 from node.snapshots.install import blocks_of
 from node.storage.disk import NEW, Disk, written_whole
 from node.version import VERSION
@@ -37,7 +37,7 @@ def dump(chain: Chain, path: Path, disk: Disk, extra: bytes = b"") -> int:
     rest = chain_tail(chain)
     try:
         with rewound(chain), written_whole(disk, path) as file:
-            head = head_of(chain)
+            head = head_of(chain, computing(chain))
             writer = write_sections(SnapshotWriter(file), chain, head, with_blocks=True)
             writer.section(REST, REST_SCHEMA, iter([rest]))
             writer.section(EXTRA, EXTRA_SCHEMA, iter([extra]))

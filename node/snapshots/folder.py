@@ -12,6 +12,8 @@ from pathlib import Path
 from msgspec import MsgspecError, Struct
 
 from node.runtime import former_chains
+from node.runtime.child_chunks import chunks_of_children
+from node.runtime.forked_child import ChildFailed
 from node.runtime.memory import collector_off
 from node.snapshots.file import CorruptSnapshot, IncompatibleSnapshot, OffChainSnapshot, Snapshot, SnapshotError, SnapshotWriter, Unwritable
 from node.storage.datafolder import mark_of
@@ -20,6 +22,7 @@ from node.storage.spec_copy import difference
 from node.version import VERSION
 from rpc.log import Log
 from state.chain.chain import Chain
+from state.chain.digest import Compute
 from state.chain.irreversible import no_block
 from state.protocol.errors import ChainError, UnreadableBlock
 from state.protocol.spec import ChainSpec
@@ -85,14 +88,14 @@ def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False, i
         path = write(chain, folder, disk, with_blocks=with_blocks, is_used_with_log=is_used_with_log)
     except OSError as error:
         raise Unwritable(f"{error.filename or folder}: {error.strerror}; it must be a folder that this user can write to") from None
-    except UnreadableBlock as error:
+    except (ChildFailed, UnreadableBlock) as error:
         raise SnapshotError(str(error)) from None
     return path
 
 
 def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False, is_used_with_log: bool = False) -> Path:
     """Write a snapshot file of a chain that was rewound to its last irreversible block. Return the file's path. Raises OSError."""
-    head = head_of(chain)
+    head = head_of(chain, computing(chain))
     path = folder / name_of(head)
     with written_whole(disk, path) as file:
         writer = write_sections(SnapshotWriter(file), chain, head, with_blocks=with_blocks, is_used_with_log=is_used_with_log)
@@ -108,11 +111,18 @@ def write_sections(
     The texts of comments are left out if they can be read from the blocks: those in the snapshot, or those of the chain's log.
     """
     has_blocks = with_blocks or (chain.irreversible_blocks.are_logged and is_used_with_log)
-    for name, part in parts_of(chain.state, has_blocks=has_blocks).items():
-        writer.section(name, part.schema, part.dump())
+    parts = parts_of(chain.state, has_blocks=has_blocks)
+    dumps = computing(chain)([part.dump() for part in parts.values()])
+    for (name, part), chunks in zip(parts.items(), dumps, strict=True):
+        writer.section(name, part.schema, chunks)
     if with_blocks:
         writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
     return writer
+
+
+def computing(chain: Chain) -> Compute:
+    """Return the function that encodes the parts of a chain: in forked children if the chain itself is a copy in one."""
+    return chunks_of_children if chain.is_disposable else iter
 
 
 def packed_blocks(chain: Chain, last: int) -> Iterator[bytes]:

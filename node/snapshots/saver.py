@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 
 import trio
@@ -150,9 +149,13 @@ class SnapshotSaver:
             self._reached = self._progress()
         self._not_before = trio.current_time() + self._seconds
         try:
-            self._child = ForkedChild(partial(save, self._chain, self._folder, self._disk, is_used_with_log=not self._keeps_all))
+            self._child = ForkedChild(self._save_in_copy)
         except ChildFailed as error:
             self._failed(self._number, error)
+
+    def _save_in_copy(self) -> None:
+        self._chain.is_disposable = True
+        save(self._chain, self._folder, self._disk, is_used_with_log=not self._keeps_all)
 
     def _failed(self, number: int, error: ChildFailed) -> None:
         if self._is_required:

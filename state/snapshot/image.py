@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from state.chain.chain import Chain
-from state.chain.digest import state_digest
+from state.chain.digest import Compute, state_digest
 from state.plugins.registry import PLUGINS
 from state.portable import SPECIAL
 from state.protocol.errors import ChainError
@@ -62,14 +62,14 @@ def parts_of(state: State, *, has_blocks: bool = False) -> dict[str, SnapshotPar
     return found
 
 
-def head_of(chain: Chain) -> SnapshotHeader:
+def head_of(chain: Chain, compute: Compute = iter) -> SnapshotHeader:
     """Return the snapshot header of a chain that is rewound to its last irreversible block (`Chain.rewind`)."""
     state, block = chain.state, chain.head
     return SnapshotHeader(
         number=state.props.head_block_number,
         block_id=state.props.head_block_id.hex(),
         time=state.props.time,
-        digest=state_digest(state),
+        digest=state_digest(state, compute),
         block=b"" if block is None else state.wire.pack_block(block),
         hardfork_times=tuple(state.hardfork_times),
         is_changed_by_hand=chain.sidecars.is_changed_by_hand,

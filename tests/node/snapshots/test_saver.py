@@ -9,8 +9,9 @@ from node.app.context import NodeContext
 from node.app.node import load
 from node.app.settings import Settings
 from node.history.resume import complete
+from node.runtime import child_chunks
 from node.snapshots import saver as saver_module
-from node.snapshots.folder import folder_of, paths
+from node.snapshots.folder import folder_of, paths, save
 from node.snapshots.saver import RETRY_SECONDS, SnapshotSaver
 from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
@@ -120,6 +121,18 @@ async def test_a_running_node_saves_periodically(data: Path) -> None:
     assert state_digest(chain.state) == digest  # saving in a child doesn't change the chain
     make_block(chain)
     assert (await started(data)).started_at > 0
+
+
+async def test_a_snapshot_that_several_processes_encode_has_the_same_bytes(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child_chunks, "COPIED_PAGES_MAX", 0)
+    chain = await started(data)
+    chain.rewind()
+    written = []
+    for chain.is_disposable in (False, True):
+        path = save(chain, data / "written", DISK)
+        written.append(path.read_bytes())
+        path.unlink()
+    assert written[0] == written[1]
 
 
 async def test_a_failed_save_is_survived(data: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: object) -> None:
