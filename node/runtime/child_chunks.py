@@ -1,7 +1,8 @@
 """Computes bytes of a large state in forked children, one after the other, so that little memory is copied at a time.
 
 Reading an object changes its reference count, so the system copies the page with the object for the process that reads it. A process that
-encodes the whole state therefore copies much of it. Here, a child ends after it has copied COPIED_PAGES_MAX pages and the next one continues.
+encodes the whole state therefore copies half of it. Here, a child ends after it has copied COPIED_PAGES_MAX pages, and the next one
+continues.
 """
 
 import gc

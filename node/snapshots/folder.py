@@ -7,6 +7,8 @@ snapshot.
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import chain as joined
+from itertools import islice
 from pathlib import Path
 
 from msgspec import MsgspecError, Struct
@@ -30,6 +32,7 @@ from state.snapshot.image import CONSENSUS, RULES, Older, SnapshotHeader, head_o
 from state.snapshot.texts import has_records
 from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad
+from state.store.serializers import pieces_of
 from state.tables import State
 
 FOLDER_NAME, SUFFIX, ASIDE = "snapshots", ".snapshot", ".broken"
@@ -112,9 +115,10 @@ def write_sections(
     """
     has_blocks = with_blocks or (chain.irreversible_blocks.are_logged and is_used_with_log)
     parts = parts_of(chain.state, has_blocks=has_blocks)
-    dumps = computing(chain)([part.dump() for part in parts.values()])
-    for (name, part), chunks in zip(parts.items(), dumps, strict=True):
-        writer.section(name, part.schema, chunks)
+    pieces = {name: pieces_of(part) for name, part in parts.items()}
+    computed = computing(chain)([piece for some in pieces.values() for piece in some])
+    for name, part in parts.items():
+        writer.section(name, part.schema, joined.from_iterable(islice(computed, len(pieces[name]))))
     if with_blocks:
         writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
     return writer

@@ -12,6 +12,8 @@ from state.tables import State
 
 # Rows per encoded portion.
 ROWS_AT_ONCE = 1000
+# Ids in a portion of a table that is larger. Portions can be encoded in several processes.
+ROWS_PER_PORTION = 50_000
 ENCODER = json.Encoder()
 
 Compute = Callable[[Sequence[Iterator[bytes]]], Iterator[Iterator[bytes]]]
@@ -23,17 +25,29 @@ def state_digest(state: State, compute: Compute = iter) -> str:
 
     The next ids belong to the state, because rows with equal sort keys are ordered by id.
     """
-    total, tables = sha256(), list(state.tables())
-    for (name, table), portions in zip(tables, compute([table_bytes(table) for _, table in tables]), strict=True):
-        total.update(f"{name} {table.next_id}\n".encode())
-        for lines in portions:
+    total = sha256()
+    for portion in compute([portion for name, table in state.tables() for portion in table_portions(name, table)]):
+        for lines in portion:
             total.update(lines)
     return total.hexdigest()
 
 
-def table_bytes(table: Table[Any]) -> Iterator[bytes]:
-    """Yield a table's rows in portions, one line per row. Rows that differ in a field have different lines."""
-    rows = table.scan()
+def table_portions(name: str, table: Table[Any]) -> Iterator[Iterator[bytes]]:
+    """Yield the portions of the digested bytes of a table. Each touches only some rows of a large table, and only when it is read."""
+    yield iter([f"{name} {table.next_id}\n".encode()])
+    if len(table) <= ROWS_PER_PORTION:
+        yield table_bytes(table)
+        return
+    for begin in range(0, table.next_id, ROWS_PER_PORTION):
+        yield table_bytes(table, begin, begin + ROWS_PER_PORTION)
+
+
+def table_bytes(table: Table[Any], begin: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """Yield a table's rows in portions, one line per row. Rows that differ in a field have different lines.
+
+    With `begin` and `end`, yield only the rows with ids from `begin` to below `end`.
+    """
+    rows = table.scan() if end is None else table.rows_between(begin, end)
     while portion := list(islice(rows, ROWS_AT_ONCE)):
         try:
             yield ENCODER.encode_lines(portion)

@@ -42,8 +42,11 @@ class TextsPart(TablePart):
         """Implement `SnapshotPart.schema`."""
         return f"texts of comments, or their positions in blocks: {super().schema}"
 
-    def dump(self) -> Iterator[bytes]:
-        """Implement `SnapshotPart.dump`."""
+    def pieces(self) -> Iterator[Iterator[bytes]]:
+        """Implement `TablePart.pieces`."""
+        yield self._dump()
+
+    def _dump(self) -> Iterator[bytes]:
         contents = self._contents
         rows = contents.rows_without_record() if self._has_positions else contents
         records = contents.records() if self._has_positions else NO_RECORDS

@@ -7,7 +7,7 @@ has changed. Only large tables that load in the background decode their rows lat
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from operator import attrgetter
 from struct import Struct as Layout
 from typing import Annotated, Any, Protocol
@@ -75,14 +75,22 @@ class TablePart:
 
     def dump(self) -> Iterator[bytes]:
         """Implement `SnapshotPart.dump`."""
-        table, packing = self._table, self._table.packing
-        rows = list(table.scan()) if packing is None else sorted(packing.hot.values(), key=attrgetter("id"))
-        packed = packing.count if packing is not None else 0
-        yield msgpack.encode((table.next_id, len(rows), *([packed] if packed else ())))
-        yield msgpack.encode(table.orders())
-        yield from self.dump_rows(rows)
+        return chain.from_iterable(self.pieces())
+
+    def pieces(self) -> Iterator[Iterator[bytes]]:
+        """Yield iterators whose chunks are those of `dump`. Each touches few rows, and only when its chunks are read."""
+        ids, packing = self._table.hot_ids(), self._table.packing
+        yield self._dump_head(len(ids))
+        for begin in range(0, len(ids), ROWS_PER_CHUNK):
+            yield self.dump_rows(map(self._table.peek, ids[begin : begin + ROWS_PER_CHUNK]))
         if packing is not None:
-            yield from packing.dump()
+            yield packing.dump()
+
+    def _dump_head(self, rows: int) -> Iterator[bytes]:
+        table, packing = self._table, self._table.packing
+        packed = packing.count if packing is not None else 0
+        yield msgpack.encode((table.next_id, rows, *([packed] if packed else ())))
+        yield msgpack.encode(table.orders())
 
     def dump_rows(self, rows: Iterable[Any]) -> Iterator[bytes]:
         """Yield the encoded rows in chunks."""
@@ -248,6 +256,11 @@ class DictPart:
 def tables(kept: Any, *names: str) -> dict[str, SnapshotPart]:
     """Return the parts of tables that are attributes of `kept`. A name can be a dotted path. Large tables load in the background."""
     return {name: TablePart(attrgetter(name)(kept), is_deferred=True) for name in names}
+
+
+def pieces_of(part: SnapshotPart) -> list[Iterator[bytes]]:
+    """Return iterators that together yield the chunks of a part."""
+    return list(part.pieces()) if isinstance(part, TablePart) else [part.dump()]
 
 
 # ------------------------------------------------------------------ append-only lists
