@@ -15,14 +15,14 @@ from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, islice
-from operator import attrgetter
+from itertools import accumulate, count, islice, pairwise
+from operator import attrgetter, sub
 from struct import Struct as Layout
 from sys import getrefcount
 from types import GenericAlias, new_class
 from typing import Any, Generic, TypeVar, get_type_hints
 
-from msgspec import MsgspecError, Struct, convert, msgpack
+from msgspec import MsgspecError, Raw, Struct, convert, msgpack
 from msgspec.structs import astuple
 
 from state.protocol.errors import NotUnique
@@ -49,11 +49,13 @@ ALL_SLOTS = (1 << SLOTS) - 1  # the mask of a chunk of packed rows only
 AFTER = [int.from_bytes(POSITIONS.pack(*[int(n > slot) for n in range(SLOTS + 1)]), "little") for slot in range(SLOTS)]
 ID_BITS = 32
 PART_MAX = 256  # entries; more take longer to search and to move
+GROUPS, GROUP_SHIFT, ENTRIES_AT_ONCE = 256, 56, 50_000  # of the entries that are loaded
 CHUNKS_PER_MESSAGE = 64  # of a dump, so that loading a message takes some 10 ms
 
 _SAMPLE = {0: Row()}
 ALONE = getrefcount(_SAMPLE.get(0))  # the reference count of a row that is only in a dict
 _MESSAGE = msgpack.Decoder(list[tuple[int, int, bytes]])
+_RAWS = msgpack.Decoder(list[Raw])
 
 
 class Packed:
@@ -118,7 +120,7 @@ class RowCodec(Generic[RowT]):
 
     def unpack_all(self, packed: bytes, ids: Sequence[int]) -> list[RowT]:
         """Decode consecutive rows. Raises a MsgspecError."""
-        found = self._many(b"\xdc" + len(ids).to_bytes(2, "big") + packed)
+        found = self._many(_array_of(len(ids)) + packed)
         if self._structs:
             return list(map(self._made, found, ids))
         cls = self._row
@@ -130,9 +132,18 @@ class RowCodec(Generic[RowT]):
                     setattr(row, field, convert(value, kind))
         return found
 
-    def is_whole(self, packed: bytes) -> bool:
-        """Whether an encoded row has the number of fields that rows have now. Decoding doesn't check this."""
-        return packed.startswith(self._head)
+    def checked(self, chunk: bytes, positions: Sequence[int], ids: Sequence[int]) -> list[RowT]:
+        """Decode the rows of a chunk, and check that each begins at its position and has all fields, which decoding doesn't check. Raises
+        CorruptData or a MsgspecError.
+        """
+        begins = sorted({*positions[:-1]} - {len(chunk)})
+        body, size = _array_of(len(ids)) + chunk[POSITIONS.size :], len(self._head)
+        sizes = map(sub, [*begins[1:], len(chunk)], begins)
+        if len(begins) != len(ids) or list(map(len, _RAWS.decode(body))) != list(sizes):
+            raise CorruptData("a row doesn't begin at its position")
+        if {chunk[begin : begin + size] for begin in begins} != {self._head}:
+            raise CorruptData("a row has another number of fields")
+        return self.unpack_all(chunk[POSITIONS.size :], ids)
 
     def _made(self, values: tuple[Any, ...], row_id: int) -> RowT:
         fields = list(values)
@@ -193,6 +204,17 @@ class PackedKeys:
         """Remove all rows."""
         self._parts[:], self._firsts[:] = [array("Q")], [0]
 
+    def append(self, entries: list[int]) -> None:
+        """Add sorted entries that are above all others. No other entry has the hash of one of them."""
+        at = 0
+        while at < len(entries):
+            end = min(at + PART_MAX * 3 // 4, len(entries))
+            while end < len(entries) and entries[end] >> ID_BITS == entries[end - 1] >> ID_BITS:
+                end += 1
+            self._parts.append(array("Q", entries[at:end]))
+            self._firsts.append(entries[at] & ~UINT32_MAX)
+            at = end
+
     def copy(self) -> Restore:
         """Copy the index and return a function that restores the copy."""
         parts, firsts = [part[:] for part in self._parts], self._firsts[:]
@@ -201,6 +223,34 @@ class PackedKeys:
             self._parts[:], self._firsts[:] = [part[:] for part in parts], firsts
 
         return put_back
+
+
+class LoadedKeys:
+    """The keys of rows that are being loaded, as the entries of a `PackedKeys`, grouped by the first byte of their hashes."""
+
+    def __init__(self) -> None:
+        self._groups = [array("Q") for _ in range(GROUPS)]
+
+    def add(self, keys: Sequence[Any], ids: Sequence[int]) -> None:
+        """Add rows and their keys."""
+        groups = self._groups
+        for key_hash, row_id in zip(map(hash, keys), ids, strict=True):
+            entry = (key_hash & UINT32_MAX) << ID_BITS | row_id
+            groups[entry >> GROUP_SHIFT].append(entry)
+
+    def installing(self, index: "PackedUniqueIndex[Any]", peek: Callable[[int], Any]) -> Iterator[None]:
+        """Put the entries into an empty index, in steps. Raises NotUnique if two rows have the same key."""
+        for place, group in enumerate(self._groups):
+            entries, self._groups[place] = sorted(group), array("Q")
+            for begin in range(0, len(entries), ENTRIES_AT_ONCE):
+                following = entries[begin : begin + ENTRIES_AT_ONCE + 1]
+                same = [(one, other) for one, other in pairwise(following) if one >> ID_BITS == other >> ID_BITS]
+                # Keys can differ and have the same hash.
+                ids = {entry & UINT32_MAX for both in same for entry in both}
+                if len({index.entry(peek(row_id)) for row_id in ids}) != len(ids):
+                    raise NotUnique(RESTORE_CLASH)
+                yield
+            index.ids.append(entries)
 
 
 class HotRows(dict[Any, RowT]):
@@ -420,10 +470,11 @@ class PackedRows(Generic[RowT]):
         """
         grouped = [index for index in indices if isinstance(index, GroupedIdsIndex)]
         others = [index for index in indices if index is not self and index not in grouped]
+        limit, loads = min(next_id, UINT32_MAX + 1), [LoadedKeys() for _ in self.keys]
         for message in messages:
             try:
                 for number, mask, data in _MESSAGE.decode(message):
-                    for row in self._load(number, mask, data, next_id, others):
+                    for row in self._load(number, mask, data, limit, others, loads):
                         for index in grouped:
                             index.insert(row)
             except (MsgspecError, UnicodeDecodeError) as error:
@@ -431,39 +482,36 @@ class PackedRows(Generic[RowT]):
             yield
         if self.count != count:
             raise CorruptData(f"{self.count} packed rows instead of {count}")
+        for index, loaded in zip(self.keys, loads, strict=True):
+            yield from loaded.installing(index, self.peek)
 
-    def _load(self, number: int, mask: int, data: bytes, next_id: int, others: list[Any]) -> list[RowT]:
-        begin, end, rows = number << SHIFT, len(data), list[RowT]()
-        positions = POSITIONS.unpack_from(data) if end >= POSITIONS.size else ()
-        if not positions or (positions[0], positions[-1]) != (POSITIONS.size, end) or list(positions) != sorted(positions):
+    def _load(self, number: int, mask: int, data: bytes, limit: int, others: list[Any], loads: "list[LoadedKeys]") -> list[RowT]:
+        """Add a chunk, and its keys to `loads`. Return its packed rows."""
+        positions = POSITIONS.unpack_from(data) if len(data) >= POSITIONS.size else ()
+        if not positions or (positions[0], positions[-1]) != (POSITIONS.size, len(data)) or list(positions) != sorted(positions):
             raise CorruptData(f"chunk {number} of rows is damaged")
         if number < 0 or number in self._chunks or not 0 < mask < 1 << SLOTS:
             raise CorruptData(f"chunk {number} of rows is there twice, empty, or too large")
-        for slot in range(SLOTS):
-            packed, is_live = data[positions[slot] : positions[slot + 1]], mask >> slot & 1
-            if packed:  # Also decode the rows that were unpacked since: all rows of a chunk are decoded together.
-                if not self._codec.is_whole(packed):
-                    raise CorruptData(f"row {begin + slot} has another number of fields")
-                row = self._codec.unpack(packed, begin + slot)
-                if is_live:
-                    rows.append(row)
-            elif is_live:
-                raise CorruptData(f"row {begin + slot} is missing")
-        limit = min(next_id, UINT32_MAX + 1)
-        for row in rows:
-            if row.id >= limit or row.id in self.hot or not self.entry(row):
-                raise CorruptData(f"row {row.id} can't be packed")
-            for index in others:
-                if index.entry(row) is not None:
-                    raise CorruptData(f"row {row.id} is in an index that excludes packed rows")
+        # Also decode the rows that were unpacked since: all rows of a chunk are decoded together.
+        ids = [row_id for row_id, begin, end in zip(count(number << SHIFT), positions, positions[1:], strict=False) if begin < end]
+        rows = self._codec.checked(data, positions, ids)
+        if mask != ALL_SLOTS or len(ids) != SLOTS:
+            rows = [row for row in rows if mask >> (row.id & MASK) & 1]
+            ids = [row.id for row in rows]
+            if len(ids) != mask.bit_count():
+                raise CorruptData(f"a row of chunk {number} is missing")
+        if ids[-1] >= limit or not self.hot.keys().isdisjoint(ids) or (self.fields and not all(map(self.entry, rows))):
+            raise CorruptData(f"a row of chunk {number} can't be packed")
+        for index in others:
+            if list(map(index.entry, rows)).count(None) != len(rows):
+                raise CorruptData(f"a row of chunk {number} is in an index that excludes packed rows")
+        for index, loaded in zip(self.keys, loads, strict=True):
+            keys = list(map(index.entry, rows))
+            if not index.by_key.keys().isdisjoint(keys):
+                raise NotUnique(RESTORE_CLASH)
+            loaded.add(keys, ids)
         self._chunks[number], self._masks[number] = data, mask
-        for row in rows:
-            for index in self.keys:
-                key = index.entry(row)
-                if index.has(key):
-                    raise NotUnique(RESTORE_CLASH)
-                index.ids.add(key, row.id)
-            self.count += 1  # for each row, since `has` finds no packed row while the number is 0
+        self.count += len(rows)
         return rows
 
     # -------------------------------------------------------------- as an index of the settled rows
@@ -516,6 +564,11 @@ class PackedRows(Generic[RowT]):
         for index in self.keys:
             assert sorted(index.ids) == sorted(packed), "keys of packed rows are missing or extra"
             assert all(row_id in index.ids.ids(index.entry(row)) for row_id, row in packed.items()), "a packed row isn't under its key"
+
+
+def _array_of(size: int) -> bytes:
+    """Return the first bytes of an encoded array of this size."""
+    return b"\xdc" + size.to_bytes(2, "big")
 
 
 def replaced(chunk: bytes, slot: int, packed: bytes) -> bytes:

@@ -458,10 +458,45 @@ def test_packed_rows_without_structs_have_the_values_and_types_of_the_hot_ones()
 
 
 def test_a_packed_row_with_another_number_of_fields_is_refused() -> None:
-    codec = RowCodec(Post, {})
-    assert codec.is_whole(msgpack.encode(("title", (), ())))
-    assert not codec.is_whole(msgpack.encode(("title", ())))
-    assert not codec.is_whole(msgpack.encode(("title", (), (), 1)))
+    def read(*values: object) -> list[Post]:
+        row = msgpack.encode(values)
+        positions = (POSITIONS_SIZE, *[POSITIONS_SIZE + len(row)] * SLOTS)
+        return RowCodec(Post, {}).checked(b"\x00" * POSITIONS_SIZE + row, positions, [0])
+
+    assert [row.title for row in read("title", (), ())] == ["title"]
+    for values in (("title", ()), ("title", (), (), 1)):
+        with pytest.raises(CorruptData):
+            read(*values)
+
+
+def test_a_packed_row_that_does_not_begin_at_its_position_is_refused() -> None:
+    rows = [msgpack.encode((title, (), ())) for title in ("one", "three")]
+    ends = [POSITIONS_SIZE, POSITIONS_SIZE + len(rows[0]), POSITIONS_SIZE + len(b"".join(rows))]
+    for shift in (0, 1):
+        positions = (ends[0], ends[1] + shift, *[ends[2]] * (SLOTS - 1))
+        chunk = b"\x00" * POSITIONS_SIZE + b"".join(rows)
+        if shift:
+            with pytest.raises(CorruptData):
+                RowCodec(Post, {}).checked(chunk, positions, [0, 1])
+        else:
+            assert [row.title for row in RowCodec(Post, {}).checked(chunk, positions, [0, 1])] == ["one", "three"]
+
+
+def test_keys_that_have_the_same_hash_are_loaded() -> None:
+    class Numbers(Table[Vote]):
+        packed = Packed()
+        by_weight = Unique("weight")
+
+    for weights in ((-1, -2), (5, 5 + (1 << 61) - 1), (1, 1 + (1 << 32))):
+        table = Numbers(Journal())
+        for weight in (*weights, 7):
+            table.insert(Vote(weight=weight))
+        table.journal.commit(table.journal.position())
+        pack_all(table)
+        other = Numbers(Journal())
+        TablePart(other).read(iter(list(TablePart(table).dump())))()
+        other.check()
+        assert [other.by_weight.find(weight).id for weight in (*weights, 7)] == [0, 1, 2]
 
 
 def test_rows_that_are_packed_and_a_table_that_packs_none() -> None:
