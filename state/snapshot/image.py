@@ -83,8 +83,8 @@ def restore(chain: Chain, head: SnapshotHeader, open_section: Open, older: Older
 
     Raises CorruptData if the snapshot is invalid. The caller must then restore a savepoint or drop the chain.
 
-    Returns the background loads of large tables that few rules read. Call `BackgroundLoad.advance` between other work; the first access to
-    such a table finishes its load.
+    Returns the background loads of large tables that few rules read, and the checks of packed rows. Call `BackgroundLoad.advance` between
+    other work; the first access to a table that is loading finishes its load.
     """
     state = chain.state
     assert not len(state.journal), "the state has reversible changes"
@@ -135,4 +135,4 @@ def _install(state: State, installs: Iterable[Install]) -> list[BackgroundLoad]:
     state.find_single_rows()
     for name, kept in state.plugins.items():
         PLUGINS[name].on_restored(kept)
-    return left
+    return sorted(left, key=lambda load: not load.hides_data)  # checks come last, since nothing waits for them

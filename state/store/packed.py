@@ -10,20 +10,14 @@ refers to its object except the table: neither the journal, nor a copy of the st
 shows this without a search.
 """
 
-from array import array
-from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
-from itertools import accumulate, count, islice, pairwise
-from operator import attrgetter, sub
-from struct import Struct as Layout
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
+from itertools import accumulate, islice, pairwise, product, repeat
 from sys import getrefcount
-from types import GenericAlias, new_class
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, TypeVar
 
-from msgspec import MsgspecError, Raw, Struct, convert, msgpack
-from msgspec.structs import astuple
+from msgspec import MsgspecError, msgpack
 
 from state.protocol.errors import NotUnique
 from state.protocol.values.integers import UINT32_MAX
@@ -31,6 +25,8 @@ from state.store.columns import CorruptData
 from state.store.grouped import GroupedIdsIndex
 from state.store.keys import Where, test_function
 from state.store.lazy.incremental import ReadMode
+from state.store.packed_keys import LoadedKeys, PackedKeys
+from state.store.row_codec import POSITIONS, SPAN, LoadedChunk, RowCodec
 from state.store.rows import SPARSE_SHARE, Restore, Row
 from state.store.slots import MASK, SHIFT, SLOTS
 from state.store.unique import RESTORE_CLASH, UniqueIndex
@@ -41,21 +37,14 @@ RowT = TypeVar("RowT", bound=Row)
 HOT_ROWS = 20_000
 # Rows packed per block (4 to 6 µs each), and the share of the excess that is packed in addition.
 PACKED_AT_ONCE, EXCESS_SHARE = 200, 512
-PACKED_SIZE_MAX = 4096  # bytes; a larger row stays hot, since its chunk would be copied with every change of the chunk
-# A chunk of SLOTS rows begins with the position of each row in it and of the end. A missing row has no bytes.
-POSITIONS, SPAN = Layout(f"<{SLOTS + 1}I"), Layout("<2I")
 ALL_SLOTS = (1 << SLOTS) - 1  # the mask of a chunk of packed rows only
 # For each slot, all positions as one integer, in which those after the slot are 1 and the others 0.
 AFTER = [int.from_bytes(POSITIONS.pack(*[int(n > slot) for n in range(SLOTS + 1)]), "little") for slot in range(SLOTS)]
-ID_BITS = 32
-PART_MAX = 256  # entries; more take longer to search and to move
-GROUPS, GROUP_SHIFT, ENTRIES_AT_ONCE = 256, 56, 50_000  # of the entries that are loaded
 CHUNKS_PER_MESSAGE = 64  # of a dump, so that loading a message takes some 10 ms
 
 _SAMPLE = {0: Row()}
 ALONE = getrefcount(_SAMPLE.get(0))  # the reference count of a row that is only in a dict
 _MESSAGE = msgpack.Decoder(list[tuple[int, int, bytes]])
-_RAWS = msgpack.Decoder(list[Raw])
 
 
 class Packed:
@@ -67,190 +56,6 @@ class Packed:
     def __init__(self, *, where: Where | None = None) -> None:
         self.fields: tuple[str, ...] = where[1:] if where else ()
         self.is_settled = test_function(where)
-
-
-class RowCodec(Generic[RowT]):
-    """Codec of rows: MessagePack arrays of the values of all fields but the id. `special` has the types of the fields declared as Any."""
-
-    def __init__(self, cls: type[RowT], special: dict[str, Any]) -> None:
-        fields = cls.__struct_fields__
-        assert fields[-1] == "id", "the id is the last field"
-        hints = get_type_hints(cls) | special
-        kinds = [hints[field] for field in fields[:-1]]
-        self._row = cls
-        # Values that are structs are encoded without the names of their fields.
-        self._structs = [(place, kind) for place, kind in enumerate(kinds) if isinstance(kind, type) and issubclass(kind, Struct)]
-        self._special = [(attrgetter(field), field, kind) for field, kind in special.items()]
-        self._untyped = [place for place, kind in enumerate(kinds) if "Any" in str(kind)]
-        for place, kind in self._structs:
-            of_struct = get_type_hints(kind)
-            kinds[place] = GenericAlias(tuple, tuple([of_struct[field] for field in kind.__struct_fields__]))
-        # Decoding an object directly takes a third less time than making it from a tuple of its values. Its class is that of rows, but
-        # read from an array. Rows themselves are encoded with the names of their fields, which the digest of the state contains.
-        decoded: Any = GenericAlias(tuple, tuple(kinds)) if self._structs else new_class(cls.__name__, (cls,), {"array_like": True})
-        self._one: Callable[[bytes], Any] = msgpack.Decoder(decoded).decode
-        self._many: Callable[[bytes], list[Any]] = msgpack.Decoder(GenericAlias(list, decoded)).decode
-        self._encode = msgpack.Encoder().encode
-        self._head = self._encode((None,) * len(kinds))[: -len(kinds)]
-
-    def pack(self, row: RowT) -> bytes | None:
-        """Return the encoded row, or None if it can't be packed: its values can't be encoded or decoded simply, or are too large."""
-        values: Any = astuple(row)[:-1]
-        if self._structs:
-            values = list(values)
-            for place, _ in self._structs:
-                values[place] = astuple(values[place])
-        try:
-            packed = self._encode(values)
-        except (UnicodeEncodeError, OverflowError):
-            return None
-        return None if len(packed) > PACKED_SIZE_MAX or (self._untyped and any(values[place] for place in self._untyped)) else packed
-
-    def unpack(self, packed: bytes, row_id: int) -> RowT:
-        """Decode a row. Raises a MsgspecError."""
-        found = self._one(packed)
-        if self._structs:
-            return self._made(found, row_id)
-        row: RowT = found
-        row.id, row.__class__ = row_id, self._row
-        for read, field, kind in self._special:
-            if value := read(row):
-                setattr(row, field, convert(value, kind))
-        return row
-
-    def unpack_all(self, packed: bytes, ids: Sequence[int]) -> list[RowT]:
-        """Decode consecutive rows. Raises a MsgspecError."""
-        found = self._many(_array_of(len(ids)) + packed)
-        if self._structs:
-            return list(map(self._made, found, ids))
-        cls = self._row
-        for row, row_id in zip(found, ids, strict=True):
-            row.id, row.__class__ = row_id, cls
-        for read, field, kind in self._special:
-            for row, value in zip(found, map(read, found), strict=True):
-                if value:
-                    setattr(row, field, convert(value, kind))
-        return found
-
-    def checked(self, chunk: bytes, positions: Sequence[int], ids: Sequence[int]) -> list[RowT]:
-        """Decode the rows of a chunk, and check that each begins at its position and has all fields, which decoding doesn't check. Raises
-        CorruptData or a MsgspecError.
-        """
-        begins = sorted({*positions[:-1]} - {len(chunk)})
-        body, size = _array_of(len(ids)) + chunk[POSITIONS.size :], len(self._head)
-        sizes = map(sub, [*begins[1:], len(chunk)], begins)
-        if len(begins) != len(ids) or list(map(len, _RAWS.decode(body))) != list(sizes):
-            raise CorruptData("a row doesn't begin at its position")
-        if {chunk[begin : begin + size] for begin in begins} != {self._head}:
-            raise CorruptData("a row has another number of fields")
-        return self.unpack_all(chunk[POSITIONS.size :], ids)
-
-    def _made(self, values: tuple[Any, ...], row_id: int) -> RowT:
-        fields = list(values)
-        for place, kind in self._structs:
-            fields[place] = kind(*fields[place])
-        return self._row(*fields, id=row_id)
-
-
-class PackedKeys:
-    """Compact hash index: the ids of packed rows by the hashes of their keys, in 9 bytes per row.
-
-    An entry is a hash and an id as one integer, and the entries are sorted. The hash of a text is seeded by the process, so nobody can
-    choose keys with equal hashes. Other keys can have the same hash, so a caller must compare the key of the row.
-    """
-
-    __slots__ = ("_firsts", "_parts")
-
-    def __init__(self) -> None:
-        # Parts with up to PART_MAX entries, or more if most of them have the same hash; and for each part a lower bound of its entries.
-        self._parts, self._firsts = [array("Q")], [0]
-
-    def __iter__(self) -> Iterator[int]:
-        """Yield the ids of all rows."""
-        return (entry & UINT32_MAX for part in self._parts for entry in part)
-
-    def ids(self, key: Any) -> list[int]:
-        """Return the ids of the rows whose key has the same hash as `key`."""
-        begin = (hash(key) & UINT32_MAX) << ID_BITS
-        part, end, found = self._parts[bisect_right(self._firsts, begin) - 1], begin + UINT32_MAX, list[int]()
-        at, count = bisect_left(part, begin), len(part)
-        while at < count and (entry := part[at]) <= end:
-            found.append(entry & UINT32_MAX)
-            at += 1
-        return found
-
-    def add(self, key: Any, row_id: int) -> None:
-        """Add a row that isn't in the index."""
-        entry = (hash(key) & UINT32_MAX) << ID_BITS | row_id
-        place = bisect_right(self._firsts, entry) - 1
-        part = self._parts[place]
-        insort(part, entry)
-        if len(part) > PART_MAX:
-            first = part[len(part) // 2] & ~UINT32_MAX  # so that all entries with a hash are in one part
-            half = bisect_left(part, first)
-            if half:
-                self._parts[place : place + 1] = part[:half], part[half:]
-                self._firsts.insert(place + 1, first)
-
-    def remove(self, key: Any, row_id: int) -> None:
-        """Remove a row that is in the index."""
-        entry = (hash(key) & UINT32_MAX) << ID_BITS | row_id
-        part = self._parts[bisect_right(self._firsts, entry) - 1]
-        at = bisect_left(part, entry)
-        assert part[at] == entry, "a packed row isn't under its key"
-        del part[at]
-
-    def clear(self) -> None:
-        """Remove all rows."""
-        self._parts[:], self._firsts[:] = [array("Q")], [0]
-
-    def append(self, entries: list[int]) -> None:
-        """Add sorted entries that are above all others. No other entry has the hash of one of them."""
-        at = 0
-        while at < len(entries):
-            end = min(at + PART_MAX * 3 // 4, len(entries))
-            while end < len(entries) and entries[end] >> ID_BITS == entries[end - 1] >> ID_BITS:
-                end += 1
-            self._parts.append(array("Q", entries[at:end]))
-            self._firsts.append(entries[at] & ~UINT32_MAX)
-            at = end
-
-    def copy(self) -> Restore:
-        """Copy the index and return a function that restores the copy."""
-        parts, firsts = [part[:] for part in self._parts], self._firsts[:]
-
-        def put_back() -> None:
-            self._parts[:], self._firsts[:] = [part[:] for part in parts], firsts
-
-        return put_back
-
-
-class LoadedKeys:
-    """The keys of rows that are being loaded, as the entries of a `PackedKeys`, grouped by the first byte of their hashes."""
-
-    def __init__(self) -> None:
-        self._groups = [array("Q") for _ in range(GROUPS)]
-
-    def add(self, keys: Sequence[Any], ids: Sequence[int]) -> None:
-        """Add rows and their keys."""
-        groups = self._groups
-        for key_hash, row_id in zip(map(hash, keys), ids, strict=True):
-            entry = (key_hash & UINT32_MAX) << ID_BITS | row_id
-            groups[entry >> GROUP_SHIFT].append(entry)
-
-    def installing(self, index: "PackedUniqueIndex[Any]", peek: Callable[[int], Any]) -> Iterator[None]:
-        """Put the entries into an empty index, in steps. Raises NotUnique if two rows have the same key."""
-        for place, group in enumerate(self._groups):
-            entries, self._groups[place] = sorted(group), array("Q")
-            for begin in range(0, len(entries), ENTRIES_AT_ONCE):
-                following = entries[begin : begin + ENTRIES_AT_ONCE + 1]
-                same = [(one, other) for one, other in pairwise(following) if one >> ID_BITS == other >> ID_BITS]
-                # Keys can differ and have the same hash.
-                ids = {entry & UINT32_MAX for both in same for entry in both}
-                if len({index.entry(peek(row_id)) for row_id in ids}) != len(ids):
-                    raise NotUnique(RESTORE_CLASH)
-                yield
-            index.ids.append(entries)
 
 
 class HotRows(dict[Any, RowT]):
@@ -287,7 +92,7 @@ class PackedUniqueIndex(UniqueIndex[RowT]):
     """Unique index of a table that packs rows. `by_key` has the hot rows, and `ids` the packed ones."""
 
     def __init__(self, fields: tuple[str, ...], packed: "PackedRows[RowT]") -> None:
-        self.ids = PackedKeys()
+        self.ids, self.fields = PackedKeys(), fields
         self._packed = packed
         super().__init__(fields, HotKeys(self._find, packed))
         packed.keys.append(self)
@@ -335,7 +140,7 @@ class PackedRows(Generic[RowT]):
 
     @cached_property
     def _codec(self) -> RowCodec[RowT]:
-        return RowCodec(self._row, self._special())
+        return RowCodec(self._row, self._special(), [field for index in self.keys for field in index.fields])
 
     @property
     def size(self) -> int:
@@ -464,55 +269,87 @@ class PackedRows(Generic[RowT]):
         while some := list(islice(chunks, CHUNKS_PER_MESSAGE)):
             yield msgpack.encode([(number, self._masks[number], data) for number, data in some])
 
-    def loading(self, messages: Iterator[bytes], count: int, next_id: int, indices: Iterable[Any]) -> Iterator[None]:
+    def loading(
+        self, messages: Iterator[bytes], count: int, next_id: int, indices: Iterable[Any], unchecked: list[LoadedChunk] | None = None
+    ) -> Iterator[None]:
         """Add the dumped chunks of `count` rows, after the hot rows were restored, by one message per step. The eager `indices` of the
         table must exclude the rows. Raises CorruptData or NotUnique.
+
+        With the list `unchecked`, only the keys of the rows are decoded, and the chunks are added to the list, for `checking`.
         """
         grouped = [index for index in indices if isinstance(index, GroupedIdsIndex)]
-        others = [index for index in indices if index is not self and index not in grouped]
         limit, loads = min(next_id, UINT32_MAX + 1), [LoadedKeys() for _ in self.keys]
         for message in messages:
             try:
-                for number, mask, data in _MESSAGE.decode(message):
-                    for row in self._load(number, mask, data, limit, others, loads):
-                        for index in grouped:
+                for loaded in map(self._put_chunk, _MESSAGE.decode(message), repeat(limit)):
+                    if unchecked is None or grouped:
+                        rows = self._checked(loaded, indices)
+                        for row, index in product(rows, grouped):
                             index.insert(row)
+                    else:
+                        rows = self._codec.unpack_keys(loaded)
+                        unchecked.append(loaded)
+                    self._add_keys(rows, loaded.ids, loads)
             except (MsgspecError, UnicodeDecodeError) as error:
                 raise CorruptData(str(error)) from None
             yield
         if self.count != count:
             raise CorruptData(f"{self.count} packed rows instead of {count}")
-        for index, loaded in zip(self.keys, loads, strict=True):
-            yield from loaded.installing(index, self.peek)
+        for unique, keys in zip(self.keys, loads, strict=True):
+            yield from keys.installing(unique.ids, partial(self._key_of, unique))
 
-    def _load(self, number: int, mask: int, data: bytes, limit: int, others: list[Any], loads: "list[LoadedKeys]") -> list[RowT]:
-        """Add a chunk, and its keys to `loads`. Return its packed rows."""
+    def checking(self, chunks: list[LoadedChunk], indices: Iterable[Any]) -> Iterator[None]:
+        """Check rows of which `loading` has decoded only the keys, in steps. Raises CorruptData."""
+        for place, loaded in enumerate(chunks, 1):
+            try:
+                self._checked(loaded, indices)
+            except (MsgspecError, UnicodeDecodeError) as error:
+                raise CorruptData(str(error)) from None
+            if place % CHUNKS_PER_MESSAGE == 0:
+                yield
+
+    def _put_chunk(self, chunk: tuple[int, int, bytes], limit: int) -> LoadedChunk:
+        """Add a chunk, after checks for which no row is decoded."""
+        number, mask, data = chunk
         positions = POSITIONS.unpack_from(data) if len(data) >= POSITIONS.size else ()
         if not positions or (positions[0], positions[-1]) != (POSITIONS.size, len(data)) or list(positions) != sorted(positions):
             raise CorruptData(f"chunk {number} of rows is damaged")
         if number < 0 or number in self._chunks or not 0 < mask < 1 << SLOTS:
             raise CorruptData(f"chunk {number} of rows is there twice, empty, or too large")
-        # Also decode the rows that were unpacked since: all rows of a chunk are decoded together.
-        ids = [row_id for row_id, begin, end in zip(count(number << SHIFT), positions, positions[1:], strict=False) if begin < end]
-        rows = self._codec.checked(data, positions, ids)
-        if mask != ALL_SLOTS or len(ids) != SLOTS:
-            rows = [row for row in rows if mask >> (row.id & MASK) & 1]
-            ids = [row.id for row in rows]
-            if len(ids) != mask.bit_count():
-                raise CorruptData(f"a row of chunk {number} is missing")
-        if ids[-1] >= limit or not self.hot.keys().isdisjoint(ids) or (self.fields and not all(map(self.entry, rows))):
-            raise CorruptData(f"a row of chunk {number} can't be packed")
-        for index in others:
-            if list(map(index.entry, rows)).count(None) != len(rows):
-                raise CorruptData(f"a row of chunk {number} is in an index that excludes packed rows")
+        slots = [slot for slot, (begin, end) in enumerate(pairwise(positions)) if begin < end]
+        live = [slot for slot in slots if mask >> slot & 1]
+        ids = [(number << SHIFT) + slot for slot in live]
+        if len(live) != mask.bit_count() or ids[-1] >= limit or not self.hot.keys().isdisjoint(ids):
+            raise CorruptData(f"a row of chunk {number} is missing, or can't be packed")
+        self._chunks[number], self._masks[number] = data, mask
+        self.count += len(ids)
+        return LoadedChunk(
+            number, data, [positions[slot] for slot in slots], ids, None if live == slots else [slot in live for slot in slots]
+        )
+
+    def _checked(self, loaded: LoadedChunk, indices: Iterable[Any]) -> list[RowT]:
+        """Decode the packed rows of a chunk, and check that the table packs them."""
+        rows = self._codec.checked(loaded)
+        if self.fields and not all(map(self.entry, rows)):
+            raise CorruptData(f"a row of chunk {loaded.number} can't be packed")
+        for index in indices:
+            if index is not self and not isinstance(index, GroupedIdsIndex) and list(map(index.entry, rows)).count(None) != len(rows):
+                raise CorruptData(f"a row of chunk {loaded.number} is in an index that excludes packed rows")
+        return rows
+
+    def _key_of(self, index: PackedUniqueIndex[RowT], row_id: int) -> Any:
+        try:
+            row = self.peek(row_id)
+        except (MsgspecError, UnicodeDecodeError) as error:
+            raise CorruptData(str(error)) from None
+        return index.entry(row)
+
+    def _add_keys(self, rows: list[Any], ids: list[int], loads: list[LoadedKeys]) -> None:
         for index, loaded in zip(self.keys, loads, strict=True):
             keys = list(map(index.entry, rows))
             if not index.by_key.keys().isdisjoint(keys):
                 raise NotUnique(RESTORE_CLASH)
             loaded.add(keys, ids)
-        self._chunks[number], self._masks[number] = data, mask
-        self.count += len(rows)
-        return rows
 
     # -------------------------------------------------------------- as an index of the settled rows
 
@@ -564,11 +401,6 @@ class PackedRows(Generic[RowT]):
         for index in self.keys:
             assert sorted(index.ids) == sorted(packed), "keys of packed rows are missing or extra"
             assert all(row_id in index.ids.ids(index.entry(row)) for row_id, row in packed.items()), "a packed row isn't under its key"
-
-
-def _array_of(size: int) -> bytes:
-    """Return the first bytes of an encoded array of this size."""
-    return b"\xdc" + size.to_bytes(2, "big")
 
 
 def replaced(chunk: bytes, slot: int, packed: bytes) -> bytes:

@@ -17,6 +17,7 @@ from msgspec import Meta, MsgspecError, msgpack
 from state.store.columns import Column, CorruptData, Special, Structs, schema
 from state.store.lazy.background_load import BackgroundLoad
 from state.store.lists import AppendLists
+from state.store.row_codec import LoadedChunk
 from state.store.rows import Copying
 from state.store.table import Table
 
@@ -79,7 +80,8 @@ class TablePart:
 
     def pieces(self) -> Iterator[Iterator[bytes]]:
         """Yield iterators whose chunks are those of `dump`. Each touches few rows, and only when its chunks are read."""
-        ids, packing = self._table.hot_ids(), self._table.packing
+        packing = self._table.packing  # a table that is still loading is loaded now
+        ids = sorted(self._table.raw_attributes()["_rows"])
         yield self._dump_head(len(ids))
         for begin in range(0, len(ids), ROWS_PER_CHUNK):
             yield self.dump_rows(map(self._table.peek, ids[begin : begin + ROWS_PER_CHUNK]))
@@ -99,7 +101,9 @@ class TablePart:
             yield msgpack.encode((_IDS.pack([row.id for row in piece]), len(piece), self._structs.pack(piece)))
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """Implement `SnapshotPart.read`. A table that loads in the background decodes its rows after the installation."""
+        """Implement `SnapshotPart.read`. A table that loads in the background decodes its rows after the installation, and every other
+        table its packed rows.
+        """
         head: list[int] = decoded(_HEAD, next(chunks, b""))
         next_id, count, packed_count = head[0], head[1], head[2] if len(head) > 2 else 0
         orders = decoded(_ORDERS, next(chunks, b""))
@@ -107,15 +111,27 @@ class TablePart:
         if packed_count and table.raw_attributes()["packing"] is None:
             raise CorruptData("packed rows in a table that packs none")
 
+        # What a table that is needed at once must not wait for: checks of all its packed rows.
+        unchecked: list[LoadedChunk] | None = None if self._is_deferred else []
+
         def restoring(rows: Iterable[RowChunk], packed: Iterator[bytes]) -> Iterator[None]:
             """Restore the hot rows, then the packed ones, which are not decoded before."""
             yield from table.restoring(rows, next_id, orders)
             own = table.raw_attributes()
             if packed_count:
-                yield from own["packing"].loading(packed, packed_count, next_id, own["_orders"])
+                yield from own["packing"].loading(packed, packed_count, next_id, own["_orders"], unchecked)
 
         rows = self._rows(chunks, next_id, count, is_followed=bool(packed_count))
-        return self._install(rows, chunks, count + packed_count, restoring)
+        install = self._install(rows, chunks, count + packed_count, restoring)
+        if unchecked is None or not packed_count:
+            return install
+
+        def install_unchecked() -> BackgroundLoad:
+            install()
+            own = table.raw_attributes()
+            return BackgroundLoad((), own["packing"].checking(unchecked, own["_orders"]), table.journal.read_mode)
+
+        return install_unchecked
 
     def _install(
         self,

@@ -152,10 +152,6 @@ class Table(BackgroundLoadable, Generic[RowT]):
         ids = range(begin, end) if end - begin <= SPARSE_SHARE * len(rows) else sorted([each for each in rows if begin <= each < end])
         return (row for row_id in ids if (row := rows.get(row_id)) is not None)
 
-    def hot_ids(self) -> list[int]:
-        """Return the ids of all rows except the packed ones, in ascending order."""
-        return sorted(self._rows)
-
     @property
     def undo_functions(self) -> tuple[Any, Any, tuple[Any, ...]]:
         """The functions that undo an insertion, a removal and the kinds of modifications: the same objects as in the journal's records."""
@@ -264,7 +260,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         return [].
         """
         found = [[] if isinstance(order, PackedRows | GroupedIdsIndex) else [row.id for row in order] for order in self._orders]
-        return [ids if len(ids) == len(self._rows) and ids != self.hot_ids() else [] for ids in found]
+        return [ids if len(ids) == len(self._rows) and ids != sorted(self._rows) else [] for ids in found]
 
     def restoring(self, chunks: Iterable[tuple[list[RowT], list[int]]], next_id: int, orders: Iterable[list[int]] = ()) -> Iterator[None]:
         """Replace all rows like `restore`, by one chunk of rows and their ids per step.

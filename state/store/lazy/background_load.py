@@ -73,7 +73,7 @@ def pending_load(cls: type[Any]) -> type[Any]:
 
 
 class BackgroundLoad:
-    """The steps that load one or more objects. Steps access the objects only through `BackgroundLoadable.raw_attributes`."""
+    """The steps that load objects, or only check data. Steps access the objects only through `BackgroundLoadable.raw_attributes`."""
 
     def __init__(self, objects: tuple[BackgroundLoadable, ...], steps: Iterator[None], read_mode: ReadMode | None = None) -> None:
         self.read_mode = read_mode or ReadMode()
@@ -82,6 +82,11 @@ class BackgroundLoad:
         self.is_done = False
         for each in objects:
             each.load_in_background(self)
+
+    @property
+    def hides_data(self) -> bool:
+        """Whether objects are hidden until the last step. Otherwise the steps only check data."""
+        return bool(self._objects)
 
     def advance(self) -> None:
         """Do one step; the last one makes the objects accessible. If a step raises an error, every later call raises it again."""

@@ -17,7 +17,8 @@ from state.protocol.errors import NotUnique, UnknownKey
 from state.store import Due, Grouped, GroupedIds, Journal, Ordered, Packed, Row, Table, Unique, serializers
 from state.store import packed as store_packed
 from state.store.columns import CorruptData, Special
-from state.store.packed import PACKED_SIZE_MAX, PackedKeys, RowCodec
+from state.store.packed_keys import PackedKeys
+from state.store.row_codec import PACKED_SIZE_MAX
 from state.store.rows import Restore, run_steps
 from state.store.serializers import TablePart
 from state.store.slots import SLOTS
@@ -363,7 +364,7 @@ def test_keys_with_the_same_hash() -> None:
 
 def test_many_keys_with_the_same_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     """All entries with a hash are found, wherever the entries are split."""
-    monkeypatch.setattr(store_packed, "PART_MAX", 4)
+    monkeypatch.setattr("state.store.packed_keys.PART_MAX", 4)
     keys, expected = PackedKeys(), dict[int, list[int]]()
     for row_id in range(200):
         # Integers that differ by this modulus have the same hash.
@@ -455,48 +456,6 @@ def test_packed_rows_without_structs_have_the_values_and_types_of_the_hot_ones()
     for row in posts:
         posts.modify(row, title="")  # makes it hot, also while its chunk is being read
     assert [values(row) for row in posts.scan()] == [{**row, "title": ""} for row in expected]
-
-
-def test_a_packed_row_with_another_number_of_fields_is_refused() -> None:
-    def read(*values: object) -> list[Post]:
-        row = msgpack.encode(values)
-        positions = (POSITIONS_SIZE, *[POSITIONS_SIZE + len(row)] * SLOTS)
-        return RowCodec(Post, {}).checked(b"\x00" * POSITIONS_SIZE + row, positions, [0])
-
-    assert [row.title for row in read("title", (), ())] == ["title"]
-    for values in (("title", ()), ("title", (), (), 1)):
-        with pytest.raises(CorruptData):
-            read(*values)
-
-
-def test_a_packed_row_that_does_not_begin_at_its_position_is_refused() -> None:
-    rows = [msgpack.encode((title, (), ())) for title in ("one", "three")]
-    ends = [POSITIONS_SIZE, POSITIONS_SIZE + len(rows[0]), POSITIONS_SIZE + len(b"".join(rows))]
-    for shift in (0, 1):
-        positions = (ends[0], ends[1] + shift, *[ends[2]] * (SLOTS - 1))
-        chunk = b"\x00" * POSITIONS_SIZE + b"".join(rows)
-        if shift:
-            with pytest.raises(CorruptData):
-                RowCodec(Post, {}).checked(chunk, positions, [0, 1])
-        else:
-            assert [row.title for row in RowCodec(Post, {}).checked(chunk, positions, [0, 1])] == ["one", "three"]
-
-
-def test_keys_that_have_the_same_hash_are_loaded() -> None:
-    class Numbers(Table[Vote]):
-        packed = Packed()
-        by_weight = Unique("weight")
-
-    for weights in ((-1, -2), (5, 5 + (1 << 61) - 1), (1, 1 + (1 << 32))):
-        table = Numbers(Journal())
-        for weight in (*weights, 7):
-            table.insert(Vote(weight=weight))
-        table.journal.commit(table.journal.position())
-        pack_all(table)
-        other = Numbers(Journal())
-        TablePart(other).read(iter(list(TablePart(table).dump())))()
-        other.check()
-        assert [other.by_weight.find(weight).id for weight in (*weights, 7)] == [0, 1, 2]
 
 
 def test_rows_that_are_packed_and_a_table_that_packs_none() -> None:
