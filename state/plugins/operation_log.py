@@ -27,7 +27,7 @@ from state.store.packed_integers import UINT32, UINT32_BYTES, Integers, as_array
 from state.store.rows import Copying, replace_bytes
 from state.store.serializers import Install, records_of
 from state.store.sized_cache import SizedCache
-from state.store.slots import MASK, SHIFT, Slots
+from state.store.slots import MASK, SHIFT, SLOTS, Slots
 from state.tables import State
 from state.tables.accounts import Accounts
 
@@ -367,9 +367,20 @@ class AccountOperationIndexPart:
 
     def dump(self) -> Iterator[bytes]:
         """Implement `SnapshotPart.dump`."""
-        every, firsts = self._every(), self._entries.firsts
-        while some := list(islice(every, ACCOUNTS_PER_CHUNK)):
-            keys, arrays = [key for key, _ in some], [entries for _, entries in some]
+        return chain.from_iterable(self.pieces())
+
+    def pieces(self) -> Iterator[Iterator[bytes]]:
+        """Yield iterators whose chunks are those of `dump` (see `pieces_of`)."""
+        by_id, size = self._entries.by_id, ACCOUNTS_PER_PIECE // SLOTS
+        numbers = sorted(by_id.chunks)
+        for begin in range(0, len(numbers), size):
+            yield self._dump(by_id.items(numbers[begin : begin + size]))
+        yield self._dump(self._entries.early.items())
+
+    def _dump(self, every: Iterable[tuple[Any, Integers]]) -> Iterator[bytes]:
+        following, firsts = iter(every), self._entries.firsts
+        while some := list(islice(following, ACCOUNTS_PER_CHUNK)):
+            keys, arrays = [key for key, _ in some], [as_array(entries) for _, entries in some]
             data = b"".join([little_endian(entries).tobytes() for entries in arrays])
             yield msgpack.encode((keys, [firsts.get(key, 0) for key in keys], [len(entries) for entries in arrays], data))
 
@@ -437,6 +448,7 @@ class AccountOperationIndexPart:
 CHUNK_BYTES = 1 << 20
 HELD_BETWEEN_PAUSES = 1000  # operations
 ACCOUNTS_PER_CHUNK = 10_000
+ACCOUNTS_PER_PIECE = 80_000  # The entries of fewer accounts are in nearly as many pages of memory.
 _HEAD = msgpack.Decoder(tuple[int, int, list[tuple[bytes, bytes]]])
 _ENTRIES = msgpack.Decoder(tuple[list[int | str], list[int], list[int], bytes])
 

@@ -275,8 +275,9 @@ def tables(kept: Any, *names: str) -> dict[str, SnapshotPart]:
 
 
 def pieces_of(part: SnapshotPart) -> list[Iterator[bytes]]:
-    """Return iterators that together yield the chunks of a part."""
-    return list(part.pieces()) if isinstance(part, TablePart) else [part.dump()]
+    """Return iterators that together yield the chunks of a part. A part with the method `pieces` can be encoded in several processes."""
+    pieces: Callable[[], Iterator[Iterator[bytes]]] | None = getattr(part, "pieces", None)
+    return [part.dump()] if pieces is None else list(pieces())
 
 
 # ------------------------------------------------------------------ append-only lists

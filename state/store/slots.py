@@ -1,6 +1,6 @@
 """`Slots`, values by row id."""
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from copy import copy
 from typing import Generic, TypeVar
 
@@ -39,9 +39,9 @@ class Slots(Generic[V]):
             chunk = self.chunks[row_id >> SHIFT] = [None] * SLOTS
         chunk[row_id & MASK] = value
 
-    def items(self) -> Iterator[tuple[int, V]]:
-        """Yield the ids with values, in ascending order, and their values."""
-        for number in sorted(self.chunks):
+    def items(self, numbers: Iterable[int] | None = None) -> Iterator[tuple[int, V]]:
+        """Yield the ids with values, in ascending order, and their values. With `numbers`, yield those of these chunks."""
+        for number in sorted(self.chunks) if numbers is None else numbers:
             for row_id, value in enumerate(self.chunks[number], number << SHIFT):
                 if value is not None:
                     yield row_id, value
