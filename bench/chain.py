@@ -113,13 +113,3 @@ class BenchChain(Chain):
     def apply(self, operation: Operation) -> None:
         """Apply an operation outside of any block, in a separate transaction without signatures."""
         apply_transaction(self.state, self.transaction(operation), TRUSTED)
-
-
-def make_irreversible(chain: Chain) -> None:
-    """Make the state irreversible. It can't be undone block by block, because no block contains the inserted rows."""
-    state, pack = chain.state, chain.state.wire.pack_block
-    blocks = {number: chain.block_by_number(number) for number in range(1, state.props.head_block_number + 1)}
-    packed = {number: pack(block) for number, block in blocks.items() if block is not None}
-    chain.start_at(chain.head, packed.get, is_changed_by_hand=True)
-    state.set_props(last_irreversible_block_num=state.props.head_block_number)
-    state.journal.commit(state.journal.position())

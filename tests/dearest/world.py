@@ -11,7 +11,6 @@ from unittest.mock import patch
 
 from msgspec import Struct
 
-from bench.chain import make_irreversible
 from node.app.service import new_service
 from node.devchain.devchain import DevChain
 from node.processor.processor import REAPPLY_MILLISECONDS_MAX, Processor
@@ -265,3 +264,13 @@ class World:
         """Push a transaction with `count` transfers."""
         transfers = tuple(Transfer("owner", self.users[n % 9], Asset(1, COIN), f"{memo}{n}" if memo else "") for n in range(count))
         self.chain.push_transaction(self.transaction(transfers, (), lifetime), UNSIGNED)
+
+
+def make_irreversible(chain: Chain) -> None:
+    """Make the state irreversible. It can't be undone block by block, because no block contains the inserted rows."""
+    state, pack = chain.state, chain.state.wire.pack_block
+    blocks = {number: chain.block_by_number(number) for number in range(1, state.props.head_block_number + 1)}
+    packed = {number: pack(block) for number, block in blocks.items() if block is not None}
+    chain.start_at(chain.head, packed.get, is_changed_by_hand=True)
+    state.set_props(last_irreversible_block_num=state.props.head_block_number)
+    state.journal.commit(state.journal.position())
