@@ -93,7 +93,7 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
     writing = partial(write, folder, context) if folder is not None else None
     applied = AppliedBytes(chain, blocks)
     saver = new_saver(context, task, blocks, applied)
-    before = saved_in(task)
+    warn_of_later_snapshots(chain, task)
     detach = attach_source(chain, blocks, older) if folder is None else None
     if writing is not None:
         chain.on_head_change.append(writing)
@@ -115,7 +115,9 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
         if blocks.is_pipe and not progress.blocks:
             raise NodeError(f"{task.source}: no blocks. Check the program that writes them.")
         require_reached(chain, task)
-        warn_of_no_snapshot(task, before)
+        if task.snapshots is not None and not paths(task.snapshots, SystemDisk()):
+            reason = "the blocks are too few, or compressed: give --snapshot-every N"
+            _log.warning("no snapshot was saved", folder=str(task.snapshots), reason=reason)
     return is_done
 
 
@@ -195,19 +197,12 @@ def save_after(saver: SnapshotSaver, applied: AppliedBytes) -> Awaitable[None] |
     return saver.save_if_due()
 
 
-def saved_in(task: Replay) -> list[Path]:
-    """Return the snapshots in the replay's folder, newest first."""
-    return [] if task.snapshots is None else paths(task.snapshots, SystemDisk())
-
-
-def warn_of_no_snapshot(task: Replay, before: list[Path]) -> None:
-    """Log a warning if a replay should have saved snapshots, but saved none. `before` are those in its folder at its start."""
-    if task.snapshots is None or saved_in(task) != before:
-        return
-    reason = "the blocks are too few, or compressed: give --snapshot-every N"
-    if before:
-        reason = f"it has one of block {block_of(before[0])}, and only later ones are saved: give another folder"
-    _log.warning("no snapshot was saved", folder=str(task.snapshots), reason=reason)
+def warn_of_later_snapshots(chain: Chain, task: Replay) -> None:
+    """Log a warning if the replay's folder has a snapshot of a later block than the head, because earlier ones are not saved then."""
+    newest = 0 if task.snapshots is None else max(map(block_of, paths(task.snapshots, SystemDisk())), default=0)
+    if newest > chain.state.props.head_block_number:
+        reason = f"it has one of block {newest}; only later ones are saved: give another folder for all"
+        _log.warning("the folder has snapshots already", folder=str(task.snapshots), reason=reason)
 
 
 def new_saver(context: NodeContext, task: Replay, blocks: BlockSource, applied: AppliedBytes) -> SnapshotSaver:

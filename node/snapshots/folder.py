@@ -241,6 +241,14 @@ def has_positions(path: Path, disk: Disk) -> bool:
         snapshot.close()
 
 
+def require_rules(snapshot: Snapshot, advice: str) -> None:
+    """Raise IncompatibleSnapshot, with advice, if the snapshot was made with other rules."""
+    index = snapshot.index
+    if index.head.rules != RULES:
+        what = f"was made with other rules ({index.head.rules}, coind {index.program}; these are {RULES})"
+        raise IncompatibleSnapshot(f"{snapshot.path}: {what}: {advice}")
+
+
 def require_fit(snapshot: Snapshot, state: State, spec: ChainSpec, advice: str = "replay and save again") -> None:
     """Raise IncompatibleSnapshot unless the snapshot belongs to the chain with this spec and these rules, and contains all tables and
     plugins of `state`. `advice` is for a snapshot made with other rules.
@@ -256,10 +264,7 @@ def require_fit(snapshot: Snapshot, state: State, spec: ChainSpec, advice: str =
         what = f"is of the chain {index.chain.name} with another genesis or other constants than {ours.name} has now"
         options = "--witnesses, --accounts and --no-produce"
         raise IncompatibleSnapshot(f"{path}: {what} ({differs}); start with the spec, {options} as they were")
-    if index.head.rules != RULES:
-        raise IncompatibleSnapshot(
-            f"{path}: was made with other rules ({index.head.rules}, coind {index.program}; these are {RULES}): {advice}"
-        )
+    require_rules(snapshot, advice)
     missing = [name for name in state.plugins if name not in index.head.plugins]
     if missing:
         raise IncompatibleSnapshot(f"{path}: lacks the data of {', '.join(missing)}, enabled now, but not when it was made")

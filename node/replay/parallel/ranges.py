@@ -21,7 +21,7 @@ from node.runtime.errors import FileError, NodeError
 from node.runtime.progress import Progress
 from node.snapshots.base import new_chain, read_base
 from node.snapshots.file import Snapshot
-from node.snapshots.folder import load, paths
+from node.snapshots.folder import load, paths, require_rules
 from node.specs.builder import load_spec
 from node.storage.datafolder import fork_in
 from node.storage.disk import SystemDisk
@@ -104,9 +104,10 @@ def belong_to(snapshots: Path, source: Path, spec: ChainSpec) -> bool:
 
 
 def boundary_of(path: Path) -> RangeBoundary:
-    """Return the boundary that a snapshot file forms. Raises SnapshotError."""
+    """Return the boundary that a snapshot file forms. Raises SnapshotError, also if it was made with other rules."""
     snapshot = Snapshot(path, SystemDisk())
     snapshot.close()
+    require_rules(snapshot, "replay with another folder for snapshots")
     head = snapshot.head
     return RangeBoundary(str(path), head.number, head.block_id, head.digest)
 
@@ -121,7 +122,8 @@ def verify_range(part: Range, report: Report) -> RangeResult:
             return RangeResult(number=part.begin.number, failure=wrong, is_state=True)
         done = trio.run(apply_blocks, chain, part, report)
     except NodeError as error:
-        return RangeResult(number=chain.state.props.head_block_number, failure=str(error))
+        begin = 0 if part.begin is None else part.begin.number
+        return RangeResult(number=max(begin, chain.state.props.head_block_number), failure=str(error))
     props = chain.state.props
     number, block_id, digest = props.head_block_number, props.head_block_id.hex(), state_digest(chain.state)
     failure = "" if part.end is None else difference(part.end, number, block_id, digest)

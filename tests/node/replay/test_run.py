@@ -104,7 +104,7 @@ def test_a_warning_says_why_no_snapshot_was_saved(tmp_path: Path, result: Result
     for source, reason in ((tmp_path / "packed", "compressed"), (LOG, ""), (tmp_path / "packed", "it has one of block")):
         with capture_logs() as logged:
             result.of(source, snapshots=tmp_path / "snapshots", is_divided=True)
-        found = [line["reason"] for line in logged if line["event"] == "no snapshot was saved"]
+        found = [line["reason"] for line in logged if line["log_level"] == "warning"]
         assert [reason in each for each in found] == ([True] if reason else [])
 
 

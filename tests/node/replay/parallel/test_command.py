@@ -14,9 +14,10 @@ from node.history.apply import BlockPoint
 from node.replay.parallel.command import verify_in_parallel
 from node.replay.parallel.local import verify_locally
 from node.replay.parallel.range_progress import RangeProgress
-from node.replay.parallel.ranges import Range, RangeResult, ranges_of, verify_range
+from node.replay.parallel.ranges import Range, RangeResult, belong_to, ranges_of, verify_range
 from node.replay.run import Replay, replay_file
 from node.runtime.errors import FileError, NodeError, StateError, Status
+from node.snapshots.file import IncompatibleSnapshot
 from node.snapshots.folder import load, paths, write
 from node.specs.builder import load_spec
 from node.storage.disk import SystemDisk
@@ -114,6 +115,13 @@ def test_a_damaged_snapshot_is_found(folder: Path) -> None:
     first, second, third = outcomes(folder)
     assert (first.failure, second.failure) == ("", "")
     same_as_golden(third.failure)
+
+
+def test_snapshots_of_other_rules_are_refused_before_a_range_begins(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("node.snapshots.folder.RULES", 1)
+    with pytest.raises(IncompatibleSnapshot, match="other rules"):
+        ranges_of(LOG, CHAIN, folder, is_trusted=False)
+    assert not belong_to(folder, LOG, SPEC)
 
 
 def test_a_damaged_block_is_found_in_its_range(folder: Path, tmp_path: Path) -> None:
