@@ -83,7 +83,7 @@ class BenchChain(Chain):
         sell, receive = Asset(1000, COIN), Asset(10_000_000 + number % 1000, SBD)
         return (
             Comment("", f"topic-{number % 50}", user(number), "post", "A title", "A body", METADATA),
-            LimitOrderCreate(user(number), number, sell, receive, False, self.state.head_time + 3600),
+            LimitOrderCreate(user(number), number, sell, receive, False, self.state.head_time + 7200),
         )
 
     def push(self, *operations: Operation) -> None:

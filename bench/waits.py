@@ -204,8 +204,8 @@ def block(node: Node) -> bytes:
 def filled(posts: int) -> Node:
     """Return a node whose chain has `posts` accounts, each with a post and an order. A tenth of the posts have a vote.
 
-    The posts and orders are in blocks. On a test network, posts are paid out after an hour, in which the orders expire, too. So at most
-    some 103,000 posts are unpaid, and the blocks have packed most other rows.
+    The posts and orders are in blocks. On a test network, posts are paid out after an hour, so at most some 103,000 are unpaid. Orders
+    expire after two hours. The blocks have packed most other rows.
     """
     chain = BenchChain()
     clock = ChainClock(start_ms=NOW * 1000)
@@ -472,9 +472,13 @@ def keep_reversible(blocks: int) -> None:
 
 
 def fork(node: Node, blocks: int) -> None:
-    """Create two branches of `blocks` and `blocks` + 1 blocks from the same block, and push all their blocks except the last one."""
+    """Create two branches of `blocks` and `blocks` + 1 blocks from the same block, and push all their blocks except the last one. No
+    payouts are due in them.
+    """
     chain, state = node.chain, node.chain.state
     count = len(state.comments)
+    for row in list(state.comments.by_due_payout):
+        state.comments.modify(row, cashout_time=row.cashout_time + WEEK)
 
     def grow(blocks: int, slot: int) -> list[SignedBlock]:
         made = []
