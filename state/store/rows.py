@@ -21,6 +21,16 @@ class Row(msgspec.Struct, kw_only=True, eq=False, gc=False):
     id: int = -1
 
 
+def specialize_assignments(struct: type[msgspec.Struct]) -> None:
+    """Make assignments to the fields of a Struct with `gc=False` twice as fast.
+
+    CPython specializes an assignment only if the class has `object.__setattr__`. msgspec gives each class a function of its own when it
+    creates the class, which without garbage collection does the same.
+    """
+    for name in ("__setattr__", "__delattr__"):
+        setattr(struct, name, getattr(object, name))
+
+
 SPARSE_SHARE = 8  # If fewer than one id in SPARSE_SHARE has a row, a range of rows is read from the rows that exist.
 SHARED_MAX = 1 << 20
 SHARED: list[int] = []

@@ -16,7 +16,7 @@ from state.store.lazy.order import RELEASED_ROWS_MIN, UNREAD
 from state.store.lazy_index import LazyIndex
 from state.store.ordered import Ordered, OrderedIndex
 from state.store.packed import Packed, PackedRows, PackedUniqueIndex
-from state.store.rows import SHARED, SHARED_MAX, SPARSE_SHARE, Copying, Row, copying_values, more_shared
+from state.store.rows import SHARED, SHARED_MAX, SPARSE_SHARE, Copying, Row, copying_values, more_shared, specialize_assignments
 from state.store.setters import Setter, setter_maker
 from state.store.unique import RESTORE_CLASH, Unique, UniqueIndex, getter
 
@@ -67,6 +67,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
             elif isinstance(value, Setter):
                 cls._setters = [*cls._setters, (name, value)]
                 delattr(cls, name)
+        specialize_assignments(cls.ROW)
         packs = any(isinstance(declared, Packed) for _, declared in cls._declared)
         for name, declared in (*cls._declared, *cls._setters):
             holds_all = isinstance(declared, Due | Grouped) or (isinstance(declared, Ordered) and not (declared.lazy or declared.where))

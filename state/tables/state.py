@@ -14,7 +14,7 @@ from state.protocol.spec import ChainSpec
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, Wire
 from state.protocol.work import PAUSE_UNITS, Work
 from state.store import Journal, Table
-from state.store.rows import Copying
+from state.store.rows import Copying, specialize_assignments
 from state.tables import accounts, content, globals, market, partial, payments, proposals, smt, texts, witnesses
 
 ACCEPTED_MAX = 100_000
@@ -29,7 +29,7 @@ def no_operations(number: int, index: int, size: int, check: int) -> tuple[bytes
     raise AssertionError("the state belongs to no chain with blocks")
 
 
-class OperationPosition(Struct):
+class OperationPosition(Struct, gc=False):
     """Position of the operation that is being applied (block-processing.md §7.1), for listeners."""
 
     trx_id: bytes = ZERO_ID
@@ -39,6 +39,9 @@ class OperationPosition(Struct):
     virtual_op: int = 0
     # Remaining work budget of the transaction for body patches.
     edit_steps: int = EDIT_STEPS_MAX
+
+
+specialize_assignments(OperationPosition)
 
 
 class ByClass(dict[type, tuple[Callable[[Any, Any], None], ...]]):
