@@ -15,6 +15,7 @@ import argparse
 import json
 import logging
 import multiprocessing
+import os
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -67,6 +68,7 @@ POSTS = 100_000
 IN_BLOCK = 88  # posts per block, so that 100,000 are made within an hour
 BLOCKS = 30  # after them, so that the posts are irreversible and the records of their transactions have expired
 ASKED_EVERY_SECONDS = 0.005
+MEMORY_EVERY_SECONDS = 0.05
 LONGEST_MILLISECONDS_MAX, LARGE_LONGEST_MILLISECONDS_MAX, LARGE = 100, 250, 500_000
 USER = user(0)
 WEEK = 7 * 86_400  # seconds, after which posts are paid out
@@ -421,22 +423,43 @@ def reward_all(node: Node) -> None:
 
 
 async def save_snapshot(node: Node, folder: Path) -> None:
-    """Save a snapshot in the same way as a node, and print how much memory the child needs."""
+    """Save a snapshot in the same way as a node, and print how much memory the child and its children need at most."""
 
     def saved() -> bytes:
-        begun = time.process_time()
+        begun = os.times()
+        node.chain.is_disposable = True
         save(node.chain, folder, SystemDisk())
-        return json.dumps([own_memory(), time.process_time() - begun]).encode()
+        ended = os.times()
+        return json.dumps(sum(ended[:4]) - sum(begun[:4])).encode()
 
-    child = ForkedChild(saved)
-    more, seconds = json.loads(await child.wait())
-    all_of_it = own_memory("Rss")
-    print(f"a fork: {child.pause * 1000:.0f} ms; the child has {more / all_of_it:.0%} of {all_of_it:,} bytes, and works {seconds:.1f} s")
+    child, most = ForkedChild(saved), 0
+
+    async def watch() -> None:
+        nonlocal most
+        while True:
+            most = max(most, await trio.to_thread.run_sync(own_memory_of_all, child.pid))
+            await trio.sleep(MEMORY_EVERY_SECONDS)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watch)
+        seconds = json.loads(await child.wait())
+        nursery.cancel_scope.cancel()
+    all_of_it = memory("self", "Rss")
+    print(f"a fork: {child.pause * 1000:.0f} ms; the child has {most / all_of_it:.0%} of {all_of_it:,} bytes, and works {seconds:.1f} s")
 
 
-def own_memory(kind: str = "Private_Dirty") -> int:
-    """Return the bytes of this process's memory that it doesn't share with another process."""
-    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+def own_memory_of_all(pid: int) -> int:
+    """Return the bytes of memory that a process and its descendants don't share with others."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return memory(str(pid), "Private_Dirty") + sum(own_memory_of_all(int(child)) for child in children)
+    except (OSError, StopIteration):  # the process has ended
+        return 0
+
+
+def memory(process: str, kind: str) -> int:
+    """Return the bytes of a kind of memory of a process."""
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith(kind))
 
 
