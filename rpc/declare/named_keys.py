@@ -42,6 +42,8 @@ LISTS_OF_POSTS = {
     "get_discussions_by_blog": "tag",
     "get_discussions_by_comments": "start_author",
 }
+# Methods that answer without what they name, so that a page with many names doesn't fetch them all.
+NEVER_FETCHING = ("get_titles",)
 TAG_IS_ACCOUNT = ("get_discussions_by_blog", "get_discussions_by_feed")
 # The path of a page, and a text to find: an account name, or an author and a permlink.
 PATH = re.compile(r"(?:.*/)?@([a-z0-9.-]+)(?:/([a-z0-9-]+))?/?")
@@ -72,6 +74,8 @@ def named_by(method: Method, wire: Wire) -> Callable[[Sequence[Any]], Iterator[K
     name = method.name.partition(".")[2]
     if name == "find_proposals":
         parameters = [("proposal_ids", parameters[0][1])]
+    elif name in NEVER_FETCHING:
+        parameters = []
 
     def keys(values: Sequence[Any]) -> Iterator[Key]:
         fields = [(field, annotation, value) for (field, annotation), value in zip(parameters, values, strict=False)]

@@ -43,6 +43,7 @@ class Overview(HeadInfo, ForkMember):
     chain_id: str
     key_prefix: str
     brand: str
+    community_prefix: str
     is_test: bool
     version: str
     block_interval: UInt32
@@ -61,6 +62,7 @@ def get_overview(chain: Chain, devchain: DevChain, /) -> Overview:
         "chain_id": spec.chain_id.hex(),
         "key_prefix": spec.key_prefix,
         "brand": spec.brand,
+        "community_prefix": spec.community_prefix,
         "is_test": spec.is_test,
         "version": devchain.version,
         "block_interval": COIN_BLOCK_INTERVAL,

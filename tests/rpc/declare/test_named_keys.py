@@ -57,6 +57,7 @@ def account(*names: str) -> list[Key]:
         ("condenser_api.get_state", ("/life/@alice/first",), [*account("alice"), PostKey("alice", "first")]),
         ("condenser_api.get_state", ("/trending",), []),
         ("explorer_api.find", ("@alice",), account("alice")),
+        ("explorer_api.get_titles", ([("alice", "first")], ["hive-123456"]), []),
         ("bridge.get_profile", ("alice", "bob"), account("alice", "bob")),
         ("bridge.get_profiles", (["alice", "bob", 5],), account("alice", "bob")),
         ("bridge.get_post", ("alice", "first"), [*account("alice"), PostKey("alice", "first")]),

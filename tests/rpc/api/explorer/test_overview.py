@@ -14,7 +14,7 @@ def test_the_overview_of_a_chain() -> None:
     assert found["chain_id"] == config["COIN_CHAIN_ID"]
     assert [(token["symbol"], token["precision"]) for token in found["tokens"]] == [("COIN", 3), ("SBD", 3), ("VESTS", 6)]
     assert found["tokens"][0]["nai"] == properties["virtual_supply"]["nai"]
-    assert (found["is_test"], found["pending"], found["brand"]) == (True, 0, "coin")
+    assert (found["is_test"], found["pending"], found["brand"], found["community_prefix"]) == (True, 0, "coin", "coin-")
 
 
 @pytest.mark.parametrize(("chain", "symbol", "is_test"), [("dev-tests", "TESTS", True), ("steem-mainnet", "STEEM", False)])
