@@ -75,6 +75,7 @@ function decoded(part) {
 }
 
 export const path = {
+  blocks: (before = "") => `/blocks${before && `?before=${before}`}`,
   block: (number) => `/block/${number}`,
   transaction: (id) => `/transaction/${id}`,
   account: (name, tab = "") => `/@${encodeURIComponent(name)}${tab && `?tab=${tab}`}`,

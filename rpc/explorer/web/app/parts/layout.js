@@ -90,17 +90,26 @@ function missingPlugin(error) {
 }
 
 // A table. `columns` are {title, cell: row => ..., isNumber}; `caption` says what it holds, for those who can't see it at a glance.
-export function Table({ columns, rows, caption, nothing = "There are none." }) {
+// `isStacked`: on a narrow screen each row becomes a block with a line for each cell, for rows that are read rather than compared.
+export function Table({ columns, rows, caption, nothing = "There are none.", isStacked = false }) {
   if (!rows.length) return html`<p class="muted">${nothing}</p>`;
+  // Parts of a table that are laid out as blocks lose their meaning for screen readers unless their roles are given.
+  const role = (name) => (isStacked ? name : null);
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label=${caption}>
-      <table>
+      <table class=${isStacked ? "stacked" : null} role=${role("table")}>
         <caption class="hidden">${caption}</caption>
-        <thead>
-          <tr>${columns.map(({ title, isNumber }) => html`<th scope="col" class=${isNumber ? "number" : ""}>${title}</th>`)}</tr>
+        <thead role=${role("rowgroup")}>
+          <tr role=${role("row")}>
+            ${columns.map(({ title, isNumber }) => html`<th scope="col" role=${role("columnheader")} class=${isNumber ? "number" : ""}>${title}</th>`)}
+          </tr>
         </thead>
-        <tbody>
-          ${rows.map((row, i) => html`<tr>${columns.map(({ cell, isNumber }) => html`<td class=${isNumber ? "number" : ""}>${cell(row, i)}</td>`)}</tr>`)}
+        <tbody role=${role("rowgroup")}>
+          ${rows.map((row, i) => html`
+            <tr role=${role("row")}>
+              ${columns.map(({ title, cell, isNumber }) => html`
+                <td role=${role("cell")} class=${isNumber ? "number" : ""} data-title=${isStacked && typeof title === "string" ? title : null}>${cell(row, i)}</td>`)}
+            </tr>`)}
         </tbody>
       </table>
     </div>

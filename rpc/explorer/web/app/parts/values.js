@@ -5,12 +5,21 @@ import { Link, path } from "../router.js";
 
 const COPIED_MILLISECONDS = 1200;
 
-// Shows something anew every second: `children` is a function.
+// One clock for all values of a page that change with time.
+const ticking = new Set();
+let clock = null;
+
+// Shows something again every second: `children` is a function.
 export function Ticking({ children }) {
   const [, setRound] = useState(0);
   useEffect(() => {
-    const timer = setInterval(() => setRound((n) => n + 1), 1000);
-    return () => clearInterval(timer);
+    const tick = () => setRound((n) => n + 1);
+    if (!ticking.size) clock = setInterval(() => ticking.forEach((one) => one()), 1000);
+    ticking.add(tick);
+    return () => {
+      ticking.delete(tick);
+      if (!ticking.size) clearInterval(clock);
+    };
   }, []);
   return children();
 }
@@ -36,13 +45,26 @@ export function TransactionLink({ id }) {
 }
 
 export function Copy({ text, words = "Copy" }) {
+  const [isDone, copy] = useCopy(text);
+  return html`<button type="button" onClick=${copy}>${isDone ? "Copied" : words}</button>`;
+}
+
+// An id, key or signature, or `children` in its place, with a button that copies it. The button has no text, only a label: `what` it copies.
+export function Copyable({ text, what = "id", children = null }) {
+  const [isDone, copy] = useCopy(text);
+  return html`<span class="mono break">${children ?? text}</span><button type="button" class=${`copy ${isDone ? "done" : ""}`}
+    aria-label=${isDone ? "Copied" : `Copy the ${what}`} title=${`Copy the ${what}`} onClick=${copy}></button>`;
+}
+
+// Returns whether a text was just copied, and a function that copies it.
+function useCopy(text) {
   const [isDone, setDone] = useState(false);
   const copy = async () => {
     await copied(text);
     setDone(true);
     setTimeout(() => setDone(false), COPIED_MILLISECONDS);
   };
-  return html`<button type="button" onClick=${copy}>${isDone ? "Copied" : words}</button>`;
+  return [isDone, copy];
 }
 
 // Browsers have the clipboard on https and on the machine itself only; elsewhere a text that is selected can still be copied.
