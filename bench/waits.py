@@ -29,6 +29,7 @@ from msgspec import Struct
 
 from bench.bodies import SMALL, bodies
 from bench.chain import NOW, BenchChain, user
+from bench.memory import memory, watch_own_memory
 from bench.recovery import recovery_seconds
 from node.app.service import new_service
 from node.devchain.devchain import DevChain
@@ -68,7 +69,6 @@ POSTS = 100_000
 IN_BLOCK = 88  # posts per block, so that 100,000 are made within an hour
 BLOCKS = 30  # after them, so that the posts are irreversible and the records of their transactions have expired
 ASKED_EVERY_SECONDS = 0.005
-MEMORY_EVERY_SECONDS = 0.05
 LONGEST_MILLISECONDS_MAX, LARGE_LONGEST_MILLISECONDS_MAX, LARGE = 100, 250, 500_000
 USER = user(0)
 WEEK = 7 * 86_400  # seconds, after which posts are paid out
@@ -432,35 +432,15 @@ async def save_snapshot(node: Node, folder: Path) -> None:
         ended = os.times()
         return json.dumps(sum(ended[:4]) - sum(begun[:4])).encode()
 
-    child, most = ForkedChild(saved), 0
-
-    async def watch() -> None:
-        nonlocal most
-        while True:
-            most = max(most, await trio.to_thread.run_sync(own_memory_of_all, child.pid))
-            await trio.sleep(MEMORY_EVERY_SECONDS)
-
+    child, sizes = ForkedChild(saved), [0]
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(watch)
+        nursery.start_soon(watch_own_memory, child.pid, sizes)
         seconds = json.loads(await child.wait())
         nursery.cancel_scope.cancel()
     all_of_it = memory("self", "Rss")
-    print(f"a fork: {child.pause * 1000:.0f} ms; the child has {most / all_of_it:.0%} of {all_of_it:,} bytes, and works {seconds:.1f} s")
-
-
-def own_memory_of_all(pid: int) -> int:
-    """Return the bytes of memory that a process and its descendants don't share with others."""
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return memory(str(pid), "Private_Dirty") + sum(own_memory_of_all(int(child)) for child in children)
-    except (OSError, StopIteration):  # the process has ended
-        return 0
-
-
-def memory(process: str, kind: str) -> int:
-    """Return the bytes of a kind of memory of a process."""
-    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(kind))
+    print(
+        f"a fork: {child.pause * 1000:.0f} ms; the child has {max(sizes) / all_of_it:.0%} of {all_of_it:,} bytes, and works {seconds:.1f} s"
+    )
 
 
 async def start(node: Node, folder: Path) -> None:

@@ -158,7 +158,7 @@ def kinds_of(cls: type[Row]) -> dict[str, Any]:
 @cache
 def key_fields(table: type[Table[Any]]) -> tuple[str, ...]:
     """Return the fields of a table's first unique index. If it has no unique index, return those of its first ordered index."""
-    declared = [value for _, value in table._declared if isinstance(value, Unique | Ordered)]
+    declared = [value for _, value in table.declared if isinstance(value, Unique | Ordered)]
     unique = [one for one in declared if isinstance(one, Unique) or one.unique]
     return next((one.fields for one in (*unique, *declared)), ())
 

@@ -310,7 +310,7 @@ def _has(index: Any, key: Any, new: set[Any]) -> bool:
 
 def finder(table: Table[Any], key: tuple[str, ...]) -> Callable[[PortableRow], Any]:
     """Return a function that finds the row of a table with the key of a portable row, or None. A key without references is needed."""
-    for name, declared in type(table)._declared:
+    for name, declared in type(table).declared:
         if declared.fields == key and (isinstance(declared, Unique) or getattr(declared, "unique", False)):
             get = getattr(table, name).get
             return lambda row: get(*[row[column] for column in key])

@@ -51,7 +51,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
 
     ROW: ClassVar[type[Row]] = Row
     SPECIAL: ClassVar[Special] = {}  # the types of the fields declared as Any; set by state.portable
-    _declared: ClassVar[Sequence[tuple[str, Declared]]] = ()
+    declared: ClassVar[Sequence[tuple[str, Declared]]] = ()  # the names and declarations of indices, in order
     _setters: ClassVar[Sequence[tuple[str, Setter]]] = ()
 
     def __init_subclass__(cls) -> None:
@@ -62,14 +62,14 @@ class Table(BackgroundLoadable, Generic[RowT]):
         # are taken out of the class.
         for name, value in list(vars(cls).items()):
             if isinstance(value, Declared):
-                cls._declared = [*cls._declared, (name, value)]
+                cls.declared = [*cls.declared, (name, value)]
                 delattr(cls, name)
             elif isinstance(value, Setter):
                 cls._setters = [*cls._setters, (name, value)]
                 delattr(cls, name)
         specialize_assignments(cls.ROW)
-        packs = any(isinstance(declared, Packed) for _, declared in cls._declared)
-        for name, declared in (*cls._declared, *cls._setters):
+        packs = any(isinstance(declared, Packed) for _, declared in cls.declared)
+        for name, declared in (*cls.declared, *cls._setters):
             holds_all = isinstance(declared, Due | Grouped) or (isinstance(declared, Ordered) and not (declared.lazy or declared.where))
             if packs and holds_all:
                 raise TypeError(f"{cls.__name__}.{name} would hold packed rows")
@@ -86,7 +86,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         self.journal = journal
         self.next_id = 0
         row: Any = self.ROW
-        packing = [declared for _, declared in self._declared if isinstance(declared, Packed)]
+        packing = [declared for _, declared in self.declared if isinstance(declared, Packed)]
         packed = PackedRows[RowT](packing[0], row, lambda: self.SPECIAL, journal.read_mode) if packing else None
         self.packing = packed
         self._rows: dict[int, RowT] = {} if packed is None else packed.hot
@@ -98,7 +98,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         self._orders: list[OrderedIndex[RowT] | Loose[RowT]] = []
         self._lazy: list[LazyIndex[RowT]] = []
         self._readers: dict[str, Readers] = {"id": NO_READERS}
-        for name, declared in self._declared:
+        for name, declared in self.declared:
             if not isinstance(declared, Packed):
                 setattr(self, name, self._bind(declared))
         if packed is not None:

@@ -239,11 +239,8 @@ class TableView:
 
 
 def declarations(cls: type[Table[Any]]) -> Iterator[tuple[str, Unique | Ordered]]:
-    """Yield the name and the declaration of each index of a table class."""
-    for base in reversed(cls.__mro__):
-        for name, value in vars(base).items():
-            if isinstance(value, Unique | Ordered):
-                yield name, value
+    """Yield the name and the declaration of each index of a table class that readers of views can use."""
+    return ((name, declared) for name, declared in cls.declared if isinstance(declared, Unique | Ordered))
 
 
 class Tables(Mapping[str, TableView]):
