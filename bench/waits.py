@@ -438,9 +438,7 @@ async def save_snapshot(node: Node, folder: Path) -> None:
         seconds = json.loads(await child.wait())
         nursery.cancel_scope.cancel()
     own, all_of_it = max(sizes), memory("self", "Rss")
-    print(
-        f"a fork: {child.pause * 1000:.0f} ms; the child has {own / all_of_it:.0%} of {all_of_it:,} bytes, and works {seconds:.1f} s"
-    )
+    print(f"a fork: {child.pause * 1000:.0f} ms; the child has {own / all_of_it:.0%} of {all_of_it:,} bytes, and works {seconds:.1f} s")
 
 
 async def start(node: Node, folder: Path) -> None:
