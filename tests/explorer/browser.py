@@ -47,7 +47,7 @@ class View:
 
     def _request(self, request: Request) -> None:
         self.requests.append(request.url)
-        if not request.url.startswith((self.url, self.url.replace("http:", "ws:"), "data:")):
+        if not request.url.startswith((self.url, self.url.replace("http:", "ws:"), "data:", f"blob:{self.url}")):
             self.faults.append(f"request to {request.url}")
 
     def _failed(self, request: Request) -> None:

@@ -111,10 +111,10 @@ function Picture({ candles, coin, debt, price, size }) {
   ];
   const x = candles.map(({ time }) => time);
   return html`
-    <${Chart} x=${x} unit=${`${price}, a candle for each ${durationText(size)} with trades; green: the price rose`}
+    <${Chart} x=${x} sync="market" unit=${`${price}, a candle for each ${durationText(size)} with trades; green: the price rose`}
       label=${`Prices in ${price}: ${candles.length} periods of ${durationText(size)}, the last closed at ${priceText(candles.at(-1).close)}`}
       series=${[{ label: "Price", kind: "candles", values: candles, colour: "good" }]} rows=${candles} columns=${columns} step=${size} />
-    <${Chart} x=${x} height=${110} from=${0} unit=${coin.symbol} step=${size}
+    <${Chart} x=${x} sync="market" height=${110} unit=${coin.symbol} step=${size}
       label=${`Traded ${coin.symbol} in each period`}
       series=${[{ label: "Volume", kind: "bars", values: candles.map(({ bucket }) => bucket.coin.volume / 10 ** coin.precision) }]} />
   `;

@@ -58,6 +58,7 @@ function Health({ families }) {
   const memory = valueOf(families, "process_resident_memory_bytes");
   const started = valueOf(families, "process_start_time_seconds");
   const longest = valueOf(families, "coind_loop_iteration_longest_seconds");
+  const queued = (name) => families.get("coind_queue_length")?.find(({ labels }) => labels.queue === name)?.value;
   return html`
     <${Card} title="Health" aside=${valueOf(families, "coind_ready")
       ? html`<span class="badge good">well</span>`
@@ -67,8 +68,9 @@ function Health({ families }) {
         ["Chain", `${overview.chain}, id ${overview.chain_id.slice(0, 16)}…`],
         ["Runs for", started && durationText(Date.now() / 1000 - started)],
         ["Memory", memory && bytesText(memory)],
-        ["Longest turn of the loop", longest !== null && `${milliseconds(longest)} in the last minute`],
-        ["Calls that wait for a block", families.get("coind_queue_length")?.map(({ labels, value }) => `${labels.queue} ${value}`).join(", ")],
+        ["Longest event loop iteration", longest !== null && `${milliseconds(longest)} in the last minute`],
+        ["Jobs in the queue", queued("processor")],
+        ["Calls waiting for a block", queued("inclusion")],
         ["Free on the disk", bytes(valueOf(families, "coind_disk_free_bytes"))],
         ["Block log", bytes(valueOf(families, "coind_block_log_bytes"))],
       ]} />

@@ -198,7 +198,7 @@ function Series({ series, tokens }) {
   const column = (title, cell) => ({ title, isNumber: true, cell });
   const picture = (title, unit, lines, columns, rest = {}) => html`
     <${Card} title=${title}>
-      <${Chart} x=${x} unit=${unit} label=${`${title} from ${timeText(series.time[0])} to ${timeText(series.time[last])}`} series=${lines} height=${200}
+      <${Chart} x=${x} sync="supply" unit=${unit} label=${`${title} from ${timeText(series.time[0])} to ${timeText(series.time[last])}`} series=${lines} height=${200}
         rows=${places} columns=${[...where, ...columns]} ...${rest} />
     </${Card}>`;
   return html`

@@ -2,6 +2,7 @@
 // of the theme, and the numbers stand below as a table.
 import { html, useEffect, useMemo, useRef, useState } from "../html.js";
 import { Table } from "./layout.js";
+import { csvText, fileName, saveFile, savePicture } from "./save.js";
 
 const LIBRARY = "/explorer/vendor/uplot.js";
 const SHEET = "/explorer/vendor/uplot.css";
@@ -13,6 +14,10 @@ const CANDLE_SHARE = 0.7;
 const CANDLE_PIXELS_MAX = 24;
 const WICK_PIXELS = 1;
 const FILL_SHARE = "26";
+const FILLED = ["area", "bars", "steps", "steps-before"]; // their size is read as a length, so it begins at zero
+const SERIES_COLOURS = 8;
+const DRAG_PIXELS_MIN = 5;
+const DAY_SECONDS = 86400;
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 const WHOLE = Array.from({ length: 13 }, (_, i) => [1, 2, 5].map((digit) => digit * 10 ** i)).flat();
@@ -77,19 +82,33 @@ function utcText(seconds) {
 // for numbers of another size, which have their axis on the right. `label` says what the picture shows, for those who can't see it, and
 // `unit` what is counted, `isWhole` whether only whole numbers are; `step` is the width of a period, for bars and candles.
 // `rows` and `columns` are the numbers as a table; without them it is made of what is drawn, unless they stand elsewhere (`hasNumbers`).
+// `xTimes` are the times of x in seconds since 1970, or null, where x are blocks: dates stand below the numbers of the axis.
+// Axes begin at `from`; without it at zero if a series of theirs is filled. A range of x is chosen by dragging, and the whole one
+// again by a double click or a button. Charts with the same `sync` share the range and the pointer. `name` names the saved files.
 export function Chart({ x, series, label, unit = "", isTime = true, height = HEIGHT, xLabel = isTime ? "Time (UTC)" : "", format = roughText, from = null,
-  step = 0, isWhole = false, rows, columns, hasNumbers = true }) {
+  step = 0, isWhole = false, rows, columns, hasNumbers = true, sync = "", name = "", xTimes = null }) {
   useSheet();
   const isThere = useLibrary();
   const place = useRef(null);
+  const plotted = useRef(null);
+  const chosen = useRef(null); // the range of x as [low, high], which a new plot takes over; null is the whole
+  const [isZoomed, setZoomed] = useState(false);
   const [legend, setLegend] = useState(null);
   const round = useTheme();
-  const key = useMemo(() => ({}), [JSON.stringify([x, series.map(({ values, ...rest }) => [values, rest])])]);
+  const key = useMemo(() => ({}), [JSON.stringify([x, xTimes, series.map(({ values, ...rest }) => [values, rest])])]);
   useEffect(() => {
     if (!x.length || !isThere) return undefined;
     const element = place.current;
-    const plot = new uPlot(options({ series, isTime, height, format, from, step, isWhole, width: element.clientWidth, onMove: setLegend }), dataOf(x, series),
-      element);
+    const before = chosen.current;
+    const onRange = ({ scales: { x: { min, max } } }) => {
+      chosen.current = min <= x[0] && max >= x.at(-1) ? null : [min, max];
+      element.dataset.range = `${min} ${max}`;
+      setZoomed(chosen.current !== null);
+    };
+    const wanted = { x, series, isTime, height, format, from, step, isWhole, sync, xTimes, width: element.clientWidth, onMove: setLegend, onRange };
+    const plot = new uPlot(options(wanted), dataOf(x, series), element);
+    if (before && x.some((value) => value >= before[0] && value <= before[1])) plot.setScale("x", { min: before[0], max: before[1] });
+    plotted.current = plot;
     const observer = new ResizeObserver(() => {
       if (element.clientWidth && element.clientWidth !== plot.width) plot.setSize({ width: element.clientWidth, height });
     });
@@ -98,9 +117,20 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
       observer.disconnect();
       plot.destroy();
     };
-  }, [key, round, height, isThere]);
+  }, [key, round, height, isThere, sync]);
   if (!x.length) return html`<p class="muted">There is nothing to show yet.</p>`;
+  const showWhole = () => {
+    for (const plot of sync ? uPlot.sync(sync).plots : [plotted.current]) plot.setScale("x", { min: plot.data[0][0], max: plot.data[0].at(-1) });
+  };
+  const file = name || fileName(label);
+  const saveNumbers = () => saveFile(`${file}.csv`, new Blob([csvText({ x, series, isTime, xLabel, xTimes })], { type: "text/csv" }));
+  const saveDrawn = () => {
+    const keys = series.map((one, i) => [one.label, colour(colourOf(one, i))]);
+    const title = unit ? `${label} (${unit})` : label;
+    savePicture(plotted.current.ctx.canvas, file, { title, keys, ground: colour("surface"), ink: colour("text"), font: fontText() });
+  };
   const at = legend !== null && legend < x.length ? legend : null;
+  const where = (i) => (isTime ? `${utcText(x[i])} UTC` : `${xLabel} ${numberText(x[i], xTimes, format)}${xTimes?.[i] ? `, ${utcText(xTimes[i])} UTC` : ""}`);
   return html`
     <figure class="chart">
       <div class="picture" role="img" aria-label=${`${label}. The numbers are in the table below.`} ref=${place} style=${{ minHeight: `${height}px` }}></div>
@@ -108,11 +138,25 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
         ${series.map((one, i) => html`
           <span class="key"><span class="swatch" style=${{ background: `var(--${colourOf(one, i)})` }}></span>${one.label}${at !== null
             && html` <b>${valueText(one, at, format)}</b>`}</span>`)}
-        <span class="muted">${at !== null ? (isTime ? `${utcText(x[at])} UTC` : `${xLabel} ${format(x[at])}`) : unit}</span>
+        <span class="muted">${at !== null ? where(at) : unit}</span>
+        ${isThere && html`<span class="tools">
+          ${isZoomed && html`<button type="button" onClick=${showWhole}>Whole range</button>`}
+          <button type="button" title="Save the chart as a picture" aria-label=${`Save as PNG: ${label}`} onClick=${saveDrawn}>PNG</button>
+          <button type="button" title="Save the numbers" aria-label=${`Save as CSV: ${label}`} onClick=${saveNumbers}>CSV</button>
+        </span>`}
       </figcaption>
-      ${hasNumbers && html`<${Numbers} ...${{ x, series, label, isTime, xLabel, format, rows, columns }} />`}
+      ${hasNumbers && html`<${Numbers} ...${{ x, series, label, isTime, xLabel, format, rows, columns, xTimes }} />`}
     </figure>
   `;
+}
+
+// A number of the x axis: blocks in full, others in a few digits.
+function numberText(value, xTimes, format) {
+  return xTimes ? value.toLocaleString("en") : format(value);
+}
+
+function fontText() {
+  return `12px ${getComputedStyle(document.body).fontFamily}`;
 }
 
 // The words at an axis: in full where the rough ones would be the same, as those of a supply that hardly changes.
@@ -140,7 +184,7 @@ function useTheme() {
 }
 
 function colourOf(one, i) {
-  return one.colour ?? `series-${(i % 4) + 1}`;
+  return one.colour ?? `series-${(i % SERIES_COLOURS) + 1}`;
 }
 
 function dataOf(x, series) {
@@ -148,35 +192,66 @@ function dataOf(x, series) {
     kind === "candles" ? ["open", "high", "low", "close"].map((part) => values.map((value) => value?.[part] ?? null)) : [values])];
 }
 
-function options({ series, isTime, height, format, from, step, isWhole, width, onMove }) {
+function options({ x, series, isTime, height, format, from, step, isWhole, sync, xTimes, width, onMove, onRange }) {
   const ink = colour("muted");
   const grid = { stroke: colour("line"), width: 1 };
-  const font = `12px ${getComputedStyle(document.body).fontFamily}`;
-  const hasRight = series.some(({ scale }) => scale === "right");
+  const font = fontText();
+  const on = (wanted) => series.filter(({ scale = "y" }) => scale === wanted);
+  const hasRight = on("right").length > 0;
   const axis = (scale, side) => ({
-    scale, side, font, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid, space: Math.min(36, height / 5), ...(isWhole ? { incrs: WHOLE } : {}),
+    scale, side, font, stroke: ink, grid: side === 1 ? { show: false } : grid, ticks: grid,
+    space: Math.min(36, height / 5), ...(isWhole ? { incrs: WHOLE } : {}),
+    ...(hasRight ? { label: on(scale).map(({ label }) => label).join(", "), labelFont: font, labelSize: 18, labelGap: 0 } : {}),
     values: (_, splits) => distinct(splits, format),
     size: (_, values) => 18 + CHARACTER_PIXELS * Math.max(3, ...(values ?? []).map(({ length }) => length)),
   });
-  const range = (_, low, high) => {
-    if (low === null) return [0, 1];
-    const rest = (high - low) * 0.08 || Math.abs(high) * 0.02 || 1;
-    return [from === null ? (low >= 0 ? Math.max(0, low - rest) : low - rest) : Math.min(from, low), high + rest];
+  const range = (scale) => {
+    const begin = from ?? (on(scale).some(({ kind }) => FILLED.includes(kind)) ? 0 : null);
+    return (_, low, high) => (low === null ? [0, 1] : bounds(low, high, begin));
   };
+  const whole = padded(x[0], x.at(-1), series, step);
+  const numbers = (plot, splits) => (xTimes ? dated(plot, splits, x, xTimes) : splits.map((value) => format(value)));
   return {
     width, height, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
-    padding: [10, hasRight ? 0 : isTime ? 22 : 12, 0, 0],
+    padding: [10, hasRight ? 0 : isTime || xTimes ? 26 : 12, 0, 0],
     legend: { show: false },
-    cursor: { drag: { setScale: false, x: false, y: false }, points: { size: 6 } },
-    scales: { x: { time: isTime, range: (_, low, high) => padded(low, high, series, step) }, y: { range }, right: { range } },
+    cursor: { drag: { setScale: true, x: true, y: false, dist: DRAG_PIXELS_MIN }, points: { size: 6 }, ...(sync ? { sync: { key: sync } } : {}) },
+    scales: {
+      x: { time: isTime, range: (_, low, high) => (low <= x[0] && high >= x.at(-1) ? whole : [low, high]) },
+      y: { range: range("y") },
+      right: { range: range("right") },
+    },
     axes: [
-      { font, stroke: ink, grid, ticks: grid, space: isTime ? 70 : 60, ...(isTime ? { values: TIMES } : { values: (_, splits) => splits.map(format) }) },
+      { font, stroke: ink, grid, ticks: grid, space: xTimes ? 90 : isTime ? 70 : 60, values: isTime ? TIMES : numbers },
       axis("y", 3),
       ...(hasRight ? [axis("right", 1)] : []),
     ],
     series: [{}, ...series.flatMap((one, i) => drawn(one, colour(colourOf(one, i)), i))],
-    hooks: { setCursor: [({ cursor }) => onMove(cursor.idx ?? null)], draw: [(plot) => drawCandles(plot, series, step)] },
+    hooks: {
+      setCursor: [({ cursor }) => onMove(cursor.idx ?? null)],
+      setScale: [(plot, scale) => scale === "x" && onRange(plot)],
+      draw: [(plot) => drawCandles(plot, series, step)],
+    },
   };
+}
+
+// The ends of an axis for values from `low` to `high`: at zero also where it is near, so that little is cut off.
+function bounds(low, high, begin) {
+  const rest = (high - low) * 0.08 || Math.abs(high) * 0.02 || 1;
+  if (begin !== null) return [low < begin ? low - rest : begin, high + rest];
+  return [low >= 0 && low < (high - low) / 2 ? 0 : low - rest, high + rest];
+}
+
+// Numbers of blocks with the dates of their blocks below. Of a block without a known time, the last known one before it counts.
+function dated(plot, splits, x, xTimes) {
+  const timeAt = (value) => xTimes[x.findLastIndex((block, i) => block <= value && xTimes[i] !== null)] ?? null;
+  const { min, max } = plot.scales.x;
+  const isShort = timeAt(max) - (timeAt(min) ?? xTimes[0]) < 2 * DAY_SECONDS;
+  return splits.map((value) => {
+    const time = timeAt(value);
+    const text = time === null ? "" : utcText(time);
+    return `${value.toLocaleString("en")}\n${isShort ? text.slice(5, 16) : text.slice(0, 10)}`;
+  });
 }
 
 // Bars and candles of the first and the last time stay whole.
@@ -240,13 +315,13 @@ function valueText({ kind, values }, at, format) {
 }
 
 // The numbers behind a picture. A long table is made only once it is opened.
-function Numbers({ x, series, label, isTime, xLabel, format, rows, columns }) {
+function Numbers({ x, series, label, isTime, xLabel, format, rows, columns, xTimes }) {
   const [isOpen, setOpen] = useState(false);
   const table = () => {
     if (columns) return html`<${Table} caption=${label} columns=${columns} rows=${rows.slice(-ROWS_MAX)} />`;
     const places = x.map((_, i) => i).slice(-ROWS_MAX);
     const made = [
-      { title: xLabel, cell: (i) => html`<span class="nowrap">${isTime ? utcText(x[i]) : format(x[i])}</span>` },
+      { title: xLabel, cell: (i) => html`<span class="nowrap">${isTime ? utcText(x[i]) : numberText(x[i], xTimes, format)}</span>` },
       ...series.map((one) => ({ title: one.label, isNumber: true, cell: (i) => valueText(one, i, format) })),
     ];
     return html`<${Table} caption=${label} columns=${made} rows=${places} />`;
