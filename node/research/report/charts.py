@@ -1,61 +1,11 @@
-"""The charts of a report. Each is declared once, with its query, its columns and its form."""
+"""The charts of a report about the chain itself. Each is declared once, with its query, its columns and its form."""
 
-from typing import Literal
-
-from msgspec import Struct
-
-Kind = Literal["line", "area", "steps-line", "steps", "bars", "candles"]
-
-
-class Series(Struct, frozen=True):
-    """A series of a chart: its label, its column (for candles the first of four), its kind and its axis."""
-
-    label: str
-    columns: tuple[str, ...]
-    kind: Kind = "line"
-    scale: Literal["y", "right"] = "y"
-
-
-class Chart(Struct, frozen=True, kw_only=True):
-    """A section of a report. `needs` are the views that its query reads. The first column of `query` is the x axis.
-
-    In the query, `{at}` is replaced by the last block, `{width}` by the number of blocks per period, and `{fund}` by the column of the
-    vesting fund. `titles` are the column headings. Without `series`, the section is only a table. `is_by_block` means that the first column
-    contains block numbers, so a column with their times is added. `is_filled` adds rows of zeros for periods without a row. `is_spread`
-    pivots the table: each value of the second column becomes a column, filled with values of the third.
-    """
-
-    key: str
-    title: str
-    text: str
-    needs: tuple[str, ...]
-    query: str
-    titles: tuple[str, ...] = ()
-    series: tuple[Series, ...] = ()
-    is_by_block: bool = True
-    is_filled: bool = False
-    is_spread: bool = False
-    x_label: str = "Block"
-    unit: str = ""
-
+from node.research.report.charts_research import RESEARCH_CHARTS
+from node.research.report.declarations import ACTS, TRADES, Chart, Series
 
 PERIOD = "((block - 1) // {width}) * {width} + 1"
-# Actions of accounts, with the first required signer.
-ACTS = """
-    SELECT block, voter AS account FROM vote
-    UNION ALL SELECT block, author FROM comment
-    UNION ALL SELECT block, "from" FROM transfer
-    UNION ALL SELECT block, owner FROM limit_order_create
-"""
-TRADES = """
-    SELECT block, row_number() OVER (ORDER BY block, trx, op, virtual_op) AS place,
-           CASE WHEN current_pays_symbol = chain.coin THEN current_pays ELSE open_pays END AS coin_paid,
-           CASE WHEN current_pays_symbol = chain.coin THEN open_pays ELSE current_pays END AS sbd_paid
-    FROM fill_order JOIN chain ON current_pays_symbol IN (chain.coin, chain.sbd) AND open_pays_symbol IN (chain.coin, chain.sbd)
-    WHERE block <= {at}
-"""
 
-CHARTS = (
+CHAIN_CHARTS = (
     Chart(
         key="supply",
         title="Supply and vesting",
@@ -64,9 +14,10 @@ CHARTS = (
         query="""
             SELECT at_block, coins(current_supply), coins({fund}), percent({fund}, current_supply)
             FROM global_properties_at WHERE at_block <= {at} ORDER BY at_block""",
+        is_by_block=True,
         titles=("Block", "COIN", "of it vested", "%"),
-        series=(Series("COIN", ("COIN",), "steps-line"), Series("Vested", ("of it vested",), "steps-line", "right")),
-        unit="COIN (vested: right axis)",
+        series=(Series("COIN", ("COIN",), "steps-line"), Series("Vested", ("of it vested",), "steps-line")),
+        unit="COIN",
     ),
     Chart(
         key="debt",
@@ -74,18 +25,30 @@ CHARTS = (
         text="SBD in circulation, the debt of the chain to their holders.",
         needs=("global_properties_at",),
         query="SELECT at_block, coins(current_sbd_supply) FROM global_properties_at WHERE at_block <= {at} ORDER BY at_block",
+        is_by_block=True,
         titles=("Block", "SBD"),
         series=(Series("SBD", ("SBD",), "steps-line"),),
         unit="SBD",
     ),
     Chart(
-        key="operations",
+        key="kinds",
         title="Operations by kind",
-        text="Operations of transactions per period: the three most frequent kinds, and all others together.",
+        text="Operations of transactions by their kind, the most frequent first.",
+        needs=("operations",),
+        query="""
+            SELECT kind, count(*) AS operations, percent(count(*), sum(count(*)) OVER ()) FROM operations
+            WHERE block <= {at} AND virtual_op = 0 GROUP BY kind ORDER BY operations DESC, kind""",
+        titles=("Kind", "Operations", "%"),
+    ),
+    Chart(
+        key="operations",
+        title="Operations over time",
+        text="Operations of transactions per period: the most frequent kinds, and all others together.",
         needs=("operations",),
         query=f"""
             SELECT {PERIOD} AS period, kind, count(*) FROM operations
             WHERE block <= {{at}} AND virtual_op = 0 GROUP BY period, kind ORDER BY period, kind""",
+        is_by_block=True,
         titles=("Block",),
         is_spread=True,
         is_filled=True,
@@ -99,6 +62,7 @@ CHARTS = (
         query=f"""
             SELECT {PERIOD} AS period, count(DISTINCT account) FROM ({ACTS})
             WHERE block <= {{at}} GROUP BY period ORDER BY period""",
+        is_by_block=True,
         titles=("Block", "Accounts"),
         series=(Series("Accounts", ("Accounts",), "bars"),),
         is_filled=True,
@@ -112,6 +76,7 @@ CHARTS = (
         query=f"""
             SELECT {PERIOD} AS period, count(*), coins(sum(payout)) FROM comment_reward
             WHERE block <= {{at}} GROUP BY period ORDER BY period""",
+        is_by_block=True,
         titles=("Block", "Posts", "SBD"),
         series=(Series("SBD", ("SBD",), "bars"),),
         is_filled=True,
@@ -135,7 +100,6 @@ CHARTS = (
             SELECT part, max(share), part FROM shares GROUP BY part UNION ALL SELECT 0, 0, 0 WHERE EXISTS (FROM shares) ORDER BY part""",
         titles=("% of the authors", "% of the payouts", "if equal"),
         series=(Series("Payouts", ("% of the payouts",), "area"), Series("Equal parts", ("if equal",))),
-        is_by_block=False,
         x_label="% of the authors",
         unit="% of the payouts",
     ),
@@ -150,10 +114,11 @@ CHARTS = (
                 FROM blocks WHERE block <= {{at}}
             )
             SELECT {PERIOD} AS period, count(*), coalesce(sum(missed), 0) FROM gaps GROUP BY period ORDER BY period""",
+        is_by_block=True,
         titles=("Block", "Blocks", "Missed"),
         series=(Series("Blocks", ("Blocks",), "steps-line"), Series("Missed", ("Missed",), "steps-line", "right")),
         is_filled=True,
-        unit="slots per period (missed: right axis)",
+        unit="slots per period",
     ),
     Chart(
         key="witnesses",
@@ -166,7 +131,6 @@ CHARTS = (
             SELECT witness, made, percent(made, (SELECT sum(made) FROM made)), total_missed
             FROM made LEFT JOIN newest ON owner = witness ORDER BY made DESC, witness LIMIT 30""",
         titles=("Witness", "Blocks", "%", "Missed"),
-        is_by_block=False,
     ),
     Chart(
         key="feed",
@@ -177,6 +141,7 @@ CHARTS = (
             SELECT {PERIOD} AS period, count(*), round(median(CASE WHEN exchange_rate_base_symbol = chain.sbd
                 THEN exchange_rate_base / nullif(exchange_rate_quote, 0) ELSE exchange_rate_quote / nullif(exchange_rate_base, 0) END), 6)
             FROM feed_publish CROSS JOIN chain WHERE block <= {{at}} GROUP BY period ORDER BY period""",
+        is_by_block=True,
         titles=("Block", "Published", "SBD per COIN"),
         series=(Series("Price", ("SBD per COIN",), "steps-line"),),
         unit="SBD per COIN",
@@ -193,6 +158,7 @@ CHARTS = (
             SELECT period, round(min_by(price, place), 6), round(max(price), 6), round(min(price), 6), round(max_by(price, place), 6),
                    count(*), coins(sum(coin_paid))
             FROM prices GROUP BY period ORDER BY period""",
+        is_by_block=True,
         titles=("Block", "First", "Highest", "Lowest", "Last", "Trades", "COIN"),
         series=(Series("Price", ("First", "Highest", "Lowest", "Last"), "candles"),),
         unit="SBD per COIN",
@@ -208,6 +174,6 @@ CHARTS = (
                    coins(balance + savings_balance), coins(sbd_balance + savings_sbd_balance)
             FROM newest ORDER BY vesting_shares DESC, name LIMIT 20""",
         titles=("Account", "VESTS", "% of all", "COIN", "SBD"),
-        is_by_block=False,
     ),
 )
+CHARTS = CHAIN_CHARTS + RESEARCH_CHARTS

@@ -1,6 +1,7 @@
 """HTML page of a report, with tables and a script that draws the charts. The file is self-contained and loads nothing else."""
 
 from base64 import b64encode
+from datetime import date
 from decimal import Decimal
 from hashlib import sha256
 from html import escape
@@ -9,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from node.research.report.queries import ChartData, Span, number
+from node.research.report.queries import TIME, ChartData, Span, number
 from rpc.explorer.bundle import joined
 from rpc.explorer.files import PREFIX, ROOT, SHEETS
 
@@ -17,7 +18,7 @@ HERE = Path(__file__).parent / "web"
 MAIN = PREFIX + "report.js"
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 SHOWN_MAX = 500  # rows per table
-FROM_ZERO = ("area", "bars")  # kinds of series whose axis must start at zero
+DAY_SECONDS = 86_400
 
 # Allows only the page's own script and embedded modules, and loads nothing.
 POLICY = "default-src 'none'; script-src {script} data:; style-src 'unsafe-inline' data:; base-uri 'none'; form-action 'none'"
@@ -48,7 +49,7 @@ PART = """<section class="card" aria-label="{title}">
 <p class="muted">{text}</p>
 {body}
 </section>"""
-DETAILS = '<details class="small"><summary class="muted">Numbers</summary>{table}</details>'
+DETAILS = '<details class="small"><summary class="muted">{words}</summary>{content}</details>'
 
 
 def page(title: str, facts: list[tuple[str, str]], parts: list[ChartData], span: Span, foot: str) -> str:
@@ -82,10 +83,13 @@ def part_text(part: ChartData) -> str:
     elif not part.rows:
         body = '<p class="note">There was nothing of this.</p>'
     elif is_drawn(part):
-        body = f'<div id="{chart.key}"></div>\n' + DETAILS.format(table=table(part))
+        body = f'<div id="{chart.key}"></div>\n' + DETAILS.format(words="Numbers", content=table(part))
     else:
         body = table(part)
-    return PART.format(title=escape(chart.title), text=escape(chart.text), body=body)
+    if part.query:
+        body += "\n" + DETAILS.format(words="SQL", content=f"<pre>{escape(part.query)}</pre>")
+    heading = f'<h2 class="part">{escape(chart.heading)}</h2>\n' if chart.heading else ""
+    return heading + PART.format(title=escape(chart.title), text=escape(chart.text), body=body)
 
 
 def table(part: ChartData) -> str:
@@ -101,13 +105,15 @@ def table(part: ChartData) -> str:
 
 def css(value: Any) -> str:
     """Return the HTML class attribute for a table cell with this value."""
-    return "" if isinstance(value, str) else ' class="number"'
+    return "" if isinstance(value, str | date) else ' class="number"'
 
 
 def text_of(value: Any) -> str:
     """Format a value as text."""
     if value is None:
         return "–"
+    if isinstance(value, date):
+        return value.isoformat()
     return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int | Decimal) else f"{value:,.6f}"
 
 
@@ -128,10 +134,12 @@ def drawing(part: ChartData, span: Span) -> dict[str, Any]:
         "series": series,
         "label": chart.title,
         "unit": chart.unit,
-        "isTime": False,
-        "xLabel": chart.x_label,
-        "step": span.width if chart.is_by_block else 1,
-        "from": 0 if any(each.kind in FROM_ZERO for each in part.series) or chart.is_filled else None,
+        "isTime": chart.is_by_day,
+        "xLabel": TIME if chart.is_by_day else chart.x_label,
+        "xTimes": part.times or None,
+        "step": span.width if chart.is_by_block else DAY_SECONDS if chart.is_by_day else chart.step,
+        "from": 0 if chart.is_filled else None,
+        "sync": "blocks" if chart.is_by_block else "days" if chart.is_by_day else "",
     }
 
 

@@ -1,20 +1,24 @@
 """Queries an export for the numbers of a report."""
 
+from calendar import timegm
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
+from textwrap import dedent
 from typing import Any
 
 from msgspec import Struct
 
 from node.research.export.manifest import Manifest
-from node.research.report.charts import CHARTS, Chart, Series
+from node.research.report.charts import CHARTS
+from node.research.report.declarations import Chart, Series
 from node.runtime.errors import NodeError
 
 PERIODS_MAX = 120
 WIDTHS = [digit * 10**zeros for zeros in range(9) for digit in (1, 2, 5)]  # blocks
 TIME = "Time (UTC)"
-KINDS_SHOWN = 3  # plus one series for the others, since there are four colours
+KINDS_SHOWN_MIN = 3
+KINDS_SHOWN_MAX = 7  # plus one series for the others, since there are eight colours
 REST = "others"
 FUND = "total_vesting_fund_"
 
@@ -34,13 +38,17 @@ class Span(Struct, frozen=True):
 
 
 class ChartData(Struct, frozen=True):
-    """A chart with its numbers. `missing` names the data that the chart needs and the export lacks."""
+    """A chart with its numbers. `missing` names the data that the chart needs and the export lacks. `query` is the query that was run.
+    `times` are the times of the blocks in the first column, in seconds since 1970; None for blocks that the export lacks.
+    """
 
     chart: Chart
     titles: tuple[str, ...] = ()
     rows: list[Row] = []
     series: tuple[Series, ...] = ()
     missing: str = ""
+    query: str = ""
+    times: list[int | None] = []
 
 
 def span_of(connection: Any, at: int | None) -> Span:
@@ -93,7 +101,7 @@ def _answered(connection: Any, chart: Chart, views: set[str], span: Span, fund: 
     absent = [view for view in chart.needs if view not in views]
     if absent:
         return ChartData(chart, missing=", ".join(name.removesuffix("_at") for name in absent))
-    query = chart.query.format(at=span.last, width=span.width, fund=fund)
+    query = dedent(chart.query).strip().format(at=span.last, width=span.width, fund=fund)
     # Through Arrow, since DuckDB's own conversion of times with a zone needs another library.
     found = connection.sql(query).to_arrow_table()
     rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
@@ -103,9 +111,12 @@ def _answered(connection: Any, chart: Chart, views: set[str], span: Span, fund: 
         titles, series = (*titles, *kinds), tuple(Series(kind, (kind,)) for kind in kinds)
     if chart.is_filled and rows:
         rows = filled(rows, span, len(titles))
+    times: list[int | None] = []
     if chart.is_by_block:
-        titles, rows = (titles[0], TIME, *titles[1:]), timed(connection, rows)
-    return ChartData(chart, titles, rows, series)
+        times = times_of(connection, [row[0] for row in rows])
+        texts = (None if seconds is None else time_text(seconds) for seconds in times)
+        titles, rows = (titles[0], TIME, *titles[1:]), [(row[0], text, *row[1:]) for row, text in zip(rows, texts, strict=True)]
+    return ChartData(chart, titles, rows, series, query=query, times=times)
 
 
 def filled(rows: list[Row], span: Span, columns: int) -> list[Row]:
@@ -115,23 +126,24 @@ def filled(rows: list[Row], span: Span, columns: int) -> list[Row]:
     return [known.get(period, (period, *(0,) * (columns - 1))) for period in range(first, span.last + 1, span.width)]
 
 
-def timed(connection: Any, rows: list[Row]) -> list[Row]:
-    """Insert a second column with the times of the blocks in the first column. The time of an unknown block is None."""
-    numbers = ", ".join(str(row[0]) for row in rows) or "0"
+def times_of(connection: Any, blocks: list[int]) -> list[int | None]:
+    """Return the times of blocks in seconds since 1970. The time of an unknown block is None."""
+    numbers = ", ".join(map(str, blocks)) or "0"
     found = connection.execute(f"SELECT block, CAST(epoch(time) AS BIGINT) FROM blocks WHERE block IN ({numbers})").fetchall()
-    times = {number: time_text(seconds) for number, seconds in found}
-    return [(row[0], times.get(row[0]), *row[1:]) for row in rows]
+    times = dict(found)
+    return [times.get(block) for block in blocks]
 
 
 def spread(rows: list[Row]) -> tuple[list[str], list[Row]]:
     """Pivot rows of (block, name, count) to one row per block. Return the titles of the new columns and the rows. The columns are the most
-    frequent names, and one column for all other names.
+    frequent names, and one column for all other names. At most KINDS_SHOWN_MAX names are shown, and fewer if the others together are
+    rarer than each of them.
     """
     sums = Counter[str]()
     for _, name, count in rows:
         sums[name] += count
     most = [name for name, _ in sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))]
-    shown = most[:KINDS_SHOWN] if len(most) > KINDS_SHOWN + 1 else most
+    shown = most[: shown_count([sums[name] for name in most])]
     titles = shown if len(shown) == len(most) else [*shown, REST]
     by_block: dict[int, Counter[str]] = {}
     for block, name, count in rows:
@@ -139,6 +151,16 @@ def spread(rows: list[Row]) -> tuple[list[str], list[Row]]:
     return titles, [(block, *(counts[title] for title in titles)) for block, counts in by_block.items()]
 
 
+def shown_count(counts: list[int]) -> int:
+    """Return the number of the largest counts that are shown, so that the sum of the others is smaller than each. `counts` descend."""
+    if len(counts) <= KINDS_SHOWN_MAX + 1:
+        return len(counts)
+    fitting = (shown for shown in range(KINDS_SHOWN_MIN, KINDS_SHOWN_MAX) if sum(counts[shown:]) < counts[shown - 1])
+    return next(fitting, KINDS_SHOWN_MAX)
+
+
 def number(value: Any) -> float | int | None:
-    """Convert a value to a number for a chart. Return None if it has no value."""
+    """Convert a value to a number for a chart, dates to seconds since 1970. Return None if it has no value."""
+    if isinstance(value, date):
+        return timegm(value.timetuple())
     return float(value) if isinstance(value, Decimal) else value if isinstance(value, int | float) else None

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from node.research.export.run import Export
-from node.research.report.charts import CHARTS, Chart
-from node.research.report.page import page, part_text, script_text
-from node.research.report.queries import ChartData, answers, facts_of, filled, number, span_of, spread, time_text
+from node.research.report.charts import CHARTS
+from node.research.report.declarations import Chart
+from node.research.report.page import drawing, page, part_text, script_text
+from node.research.report.queries import ChartData, answers, facts_of, filled, number, shown_count, span_of, spread, time_text
 from node.research.report.report import report
 from node.research.sql.connection import open_export, read_manifest
 from node.runtime.errors import NodeError
@@ -66,6 +67,48 @@ def test_the_numbers_are_those_of_the_state(workload: tuple[Path, Export], parts
     assert column(parts["richest"], "COIN") == [Decimal(row.balance + row.savings_balance).scaleb(-3) for row in richest]
     assert parts["distribution"].rows[0] == (0, 0, 0)
     assert parts["distribution"].rows[-1] == (100, 100, 100)
+
+
+def test_the_printed_queries_give_the_rows(workload: tuple[Path, Export], parts: dict[str, ChartData]) -> None:
+    connection = open_export(workload[0])
+    for part in parts.values():
+        printed = unescape(re.findall(r"<pre>(.*?)</pre>", part_text(part), re.DOTALL)[0])
+        table = connection.sql(printed).to_arrow_table()
+        found = list(zip(*(values.to_pylist() for values in table.columns), strict=True))
+        if part.chart.is_filled or part.chart.is_spread:
+            # Empty periods are added, and kinds become columns.
+            assert {row[0] for row in found} <= {row[0] for row in part.rows}
+        elif part.chart.is_by_block:
+            assert found == [(row[0], *row[2:]) for row in part.rows]
+        else:
+            assert found == part.rows
+
+
+def test_the_part_for_research_agrees_with_the_operations(workload: tuple[Path, Export], parts: dict[str, ChartData]) -> None:
+    def one(query: str) -> Any:
+        return open_export(workload[0]).execute(query).fetchone()[0]
+
+    assert sum(column(parts["kinds"], "Operations")) == one("SELECT count(*) FROM operations WHERE virtual_op = 0")
+    assert sum(column(parts["weights"], "Votes")) == one("SELECT count(*) FROM vote")
+    assert len(column(parts["weights"], "Votes")) == 21
+    assert sum(column(parts["pairs"], "Transfers")) <= one("SELECT count(*) FROM transfer")
+    assert sum(column(parts["market_days"], "Trades")) == sum(column(parts["trades"], "Trades"))
+    assert sum(column(parts["powering"], "Powered up")) == Decimal(one("SELECT sum(amount) FROM transfer_to_vesting")).scaleb(-3)
+    assert sum(column(parts["authors"], "Posts")) <= one("SELECT count(*) FROM comment_reward")
+    rewards = [row[0] for row in open_export(workload[0]).execute("SELECT sum(payout) FROM comment_reward GROUP BY author").fetchall()]
+    known = sorted(int(reward) for reward in rewards if reward)
+    differences = sum(abs(a - b) for a in known for b in known)
+    rows = {row[0]: row[1:] for row in parts["concentration"].rows}
+    assert rows["authors"][0] == len(known)
+    assert float(rows["authors"][-1]) == pytest.approx(differences / (2 * len(known) * sum(known)), abs=1e-4)
+
+
+def test_axes_have_dates(workload: tuple[Path, Export], parts: dict[str, ChartData]) -> None:
+    span = span_of(open_export(workload[0]), None)
+    by_block, by_day = drawing(parts["supply"], span), drawing(parts["active_days"], span)
+    assert [time_text(seconds) for seconds in by_block["xTimes"]] == column(parts["supply"], "Time (UTC)")
+    assert [time_text(seconds)[:10] for seconds in by_day["x"]] == [str(day) for day in column(parts["active_days"], "Day")]
+    assert (by_day["isTime"], by_day["step"], by_block["isTime"]) == (True, 86_400, False)
 
 
 def test_operations_and_transactions_are_all_counted(workload: tuple[Path, Export], parts: dict[str, ChartData]) -> None:
@@ -127,7 +170,7 @@ def test_a_report_names_missing_tables(workload: tuple[Path, Export], spec: Chai
 
 def test_markup_in_texts_is_escaped() -> None:
     evil = "</script><script>alert(1)</script>"
-    chart = Chart(key="x", title=evil, text=evil, needs=(), query="", titles=(evil, "n"), series=CHARTS[0].series[:0], is_by_block=False)
+    chart = Chart(key="x", title=evil, text=evil, needs=(), query="", titles=(evil, "n"))
     text = part_text(ChartData(chart, (evil, "n"), [(evil, 1)]))
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
@@ -144,7 +187,11 @@ def test_empty_periods_are_zero() -> None:
 
     span = Span(first=1, last=9, begin=0, end=0, width=3)
     assert filled([(4, 7, 8)], span, 3) == [(1, 0, 0), (4, 7, 8), (7, 0, 0)]
-    rows = [(1, "a", 9), (1, "b", 5), (4, "c", 4), (4, "d", 3), (4, "e", 2)]
-    assert spread(rows) == (["a", "b", "c", "others"], [(1, 9, 5, 0, 0), (4, 0, 0, 4, 5)])
+    rows = [(1, "a", 9), (1, "b", 5), *((4, name, 4) for name in "cdefghi")]
+    titles, found = spread(rows)
+    assert titles == ["a", "b", "c", "d", "e", "f", "g", "others"]
+    assert found == [(1, 9, 5, 0, 0, 0, 0, 0, 0), (4, 0, 0, 4, 4, 4, 4, 4, 8)]
+    # Without others, with others that are rarer than each kind shown, and with too many others for that.
+    assert [shown_count(counts) for counts in ([3, 2], [1] * 8, [90, 80, 70, 62, *[1] * 9], [9] * 30)] == [2, 8, 4, 7]
     assert (number(Decimal("1.5")), number(3), number("x"), time_text(0)) == (1.5, 3, None, "1970-01-01 00:00:00")
     assert page("t", [], [], span, "f").startswith("<!doctype html>")

@@ -222,7 +222,7 @@ function options({ x, series, isTime, height, format, from, step, isWhole, sync,
       right: { range: range("right") },
     },
     axes: [
-      { font, stroke: ink, grid, ticks: grid, space: xTimes ? 90 : isTime ? 70 : 60, values: isTime ? TIMES : numbers },
+      { font, stroke: ink, grid, ticks: grid, space: xTimes ? 78 : isTime ? 70 : 60, values: isTime ? TIMES : numbers },
       axis("y", 3),
       ...(hasRight ? [axis("right", 1)] : []),
     ],
@@ -242,16 +242,17 @@ function bounds(low, high, begin) {
   return [low >= 0 && low < (high - low) / 2 ? 0 : low - rest, high + rest];
 }
 
-// Numbers of blocks with the dates of their blocks below. Of a block without a known time, the last known one before it counts.
+// Numbers of blocks with the dates of their blocks below, where they change. Of a block without a known time, the last known one before it
+// counts.
 function dated(plot, splits, x, xTimes) {
   const timeAt = (value) => xTimes[x.findLastIndex((block, i) => block <= value && xTimes[i] !== null)] ?? null;
   const { min, max } = plot.scales.x;
   const isShort = timeAt(max) - (timeAt(min) ?? xTimes[0]) < 2 * DAY_SECONDS;
-  return splits.map((value) => {
+  const dates = splits.map((value) => {
     const time = timeAt(value);
-    const text = time === null ? "" : utcText(time);
-    return `${value.toLocaleString("en")}\n${isShort ? text.slice(5, 16) : text.slice(0, 10)}`;
+    return time === null ? "" : isShort ? utcText(time).slice(5, 16) : utcText(time).slice(0, 10);
   });
+  return splits.map((value, i) => `${value.toLocaleString("en")}\n${dates[i] === dates[i - 1] ? "" : dates[i]}`);
 }
 
 // Bars and candles of the first and the last time stay whole.
