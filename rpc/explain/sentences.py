@@ -11,7 +11,9 @@ from msgspec import Struct
 from rpc.explain.case import Explanation, RefusalCase
 from rpc.explain.values import fields_of_operation, filled
 from state.chain.transactions import SIZE_MARGIN
+from state.effects.comments import require_new_permlink
 from state.protocol import constants
+from state.protocol.errors import Refused
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset
 from state.protocol.values.text import time_text
 
@@ -60,6 +62,15 @@ def current_votes(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """Return the account's number of witness votes and its proxy."""
     account = case.state.account(operation.account)
     return {"votes": account.witnesses_voted_for, "present_proxy": account.proxy or "no proxy"}
+
+
+def refused_permlink(case: RefusalCase, operation: Any) -> dict[str, Any]:
+    """Return the text that can't be a permlink, and the name of its field. The category of a post is the permlink of its parent."""
+    try:
+        require_new_permlink(operation.parent_permlink)
+    except Refused:
+        return {"field": "parent_permlink" if operation.parent_author else "category", "text": operation.parent_permlink}
+    return {"field": "permlink", "text": operation.permlink}
 
 
 def size_limit(case: RefusalCase, operation: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from rpc.explain.sentences import (
     open_requests,
     operation_names,
     power_down_rate,
+    refused_permlink,
     size_limit,
     unclaimed_rewards,
 )
@@ -102,12 +103,16 @@ TEXTS: dict[str, Sentence] = {
         "invalid_json", "A field that must be JSON isn't (see its value).", "Write it with a JSON library, with nothing after its end."
     ),
     "Permlink is not a valid size.": Sentence(
-        "invalid_permlink", "The permlink of a new post must have 1 to 255 bytes, unlike '{permlink}'.", "Choose another permlink."
+        "invalid_permlink",
+        "The {field} of a new post must have 1 to 255 bytes, unlike '{text}'.",
+        "Choose another {field}.",
+        refused_permlink,
     ),
     "Invalid permlink character: ${s}": Sentence(
         "invalid_permlink",
-        "The permlink {permlink} contains {s}, which is not allowed.",
+        "The {field} {text} contains {s}, which is not allowed.",
         "Use lower-case letters, digits and hyphens only.",
+        refused_permlink,
     ),
     "custom_binary_operation is deprecated": Sentence(
         "operation_retired", "The chain no longer accepts custom_binary.", "Use custom_json or custom."

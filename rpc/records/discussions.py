@@ -225,8 +225,11 @@ def vote_views(known: PayoutContext, row: content.Comment) -> tuple[VoteStateVie
 
 
 def pending_payout(pot: ContentRewardPool, net_rshares: int) -> Asset:
-    """Return the share of the current reward pool that a comment with these rshares would get. The amount wraps at 64 bits."""
-    if net_rshares <= 0:
+    """Return the share of the current reward pool that a comment with these rshares would get. The amount wraps at 64 bits.
+
+    Nothing is pending without claims on the pool.
+    """
+    if net_rshares <= 0 or not pot.claims:
         return Asset(0, pot.worth.symbol)
     value = curve_value(pot.curve, net_rshares, pot.constant) * pot.worth.amount // pot.claims % WORD64
     return Asset(value if value <= INT64_MAX else value - WORD64, pot.worth.symbol)

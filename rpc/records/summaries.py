@@ -66,7 +66,7 @@ def summaries(state: State, show: RecordEncoder, comments: Iterable[Comment]) ->
     for row in comments:
         texts, cashout = state.comment_contents.by_comment.get(row.id) or NO_CONTENT, payout_time(state, row)
         is_paid = cashout == TIME_MAX
-        pending = pending_payout(pot, row.net_rshares) if pot.claims else Asset(0, pot.worth.symbol)
+        pending = pending_payout(pot, row.net_rshares)
         view = PostSummaryView(
             row, texts.title, cashout, is_paid, Asset(row.total_payout_value + row.curator_payout_value, SBD) if is_paid else pending
         )

@@ -12,11 +12,14 @@ from typing import Annotated, Any, NamedTuple, TypedDict
 from rpc.api.explorer.changes import shortened
 from rpc.declare.arguments import AccountName, MaxValue, Text, Timestamp, UInt32
 from rpc.declare.method import method
+from rpc.records.discussions import pending_payout
+from state.effects.voting import payable_reward_pool
 from state.protocol.constants import COIN_BLOCK_INTERVAL, COIN_FEED_INTERVAL_BLOCKS, COIN_PROPOSAL_MAINTENANCE_CLEANUP, TIME_MAX
 from state.protocol.errors import require
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset
 from state.protocol.values.text import time_text
 from state.tables import State
+from state.tables.payments import Escrow
 
 DUE_MAX = 500
 ROWS_SEEN_MAX = 10_000  # the maximum number of an account's rows to read per kind, since it can have any number of orders, for example
@@ -28,7 +31,8 @@ class Due(TypedDict):
     """A scheduled event. `account` is the account that owns the event (null for events of the whole chain). `other` is a second account,
     for example the receiver of the funds.
 
-    Members that don't apply to an event's kind are null. `amount` is a string with the symbol.
+    Members that don't apply to an event's kind are null. `amount` is a string with the symbol, for a payout the one that is pending now. An
+    escrow can hold two amounts, which are joined by a comma: "1.000 SBD, 3.000 COIN".
     """
 
     time: str
@@ -47,7 +51,7 @@ class DueItem(NamedTuple):
     other: str | None = None
     id: int | None = None
     permlink: str | None = None
-    amount: Asset | None = None
+    amounts: tuple[Asset, ...] = ()
 
 
 class DueSource(NamedTuple):
@@ -60,12 +64,17 @@ class DueSource(NamedTuple):
     by_time: Callable[[State, int], Iterable[Any]]
     of_account: Callable[[State, str], Iterable[Any]]
     time: Callable[[Any], int]
-    tell: Callable[[Any], DueItem]
+    tell: Callable[[State, Any], DueItem]
 
 
 def _power_downs(state: State, name: str) -> list[Any]:
     account = state.accounts.by_name.get(name)
     return [account] if account is not None and account.next_vesting_withdrawal < TIME_MAX else []
+
+
+def _escrowed(row: Escrow) -> tuple[Asset, ...]:
+    """Return the amounts that an escrow holds: SBD, COIN, or both."""
+    return tuple([asset for asset in (Asset(row.sbd_balance, SBD), Asset(row.coin_balance, COIN)) if asset.amount])
 
 
 def _row(table: str) -> Callable[[State, str], Iterable[Any]]:
@@ -78,87 +87,87 @@ KINDS: dict[str, DueSource] = {
         lambda state, start: state.comments.by_cashout_time.starting(start),
         lambda state, name: islice(state.comments.by_author_last_update.equal(name), POSTS_SEEN_MAX),
         lambda row: int(row.cashout_time),
-        lambda row: DueItem(row.author, permlink=row.permlink),
+        lambda state, row: DueItem(
+            row.author, permlink=row.permlink, amounts=(pending_payout(payable_reward_pool(state), row.net_rshares),)
+        ),
     ),
     "conversion": DueSource(
         lambda state, start: state.convert_requests.by_conversion_date.starting(start),
         lambda state, name: state.convert_requests.by_owner.equal(name),
         lambda row: int(row.conversion_date),
-        lambda row: DueItem(row.owner, id=row.requestid, amount=Asset(row.amount, SBD)),
+        lambda state, row: DueItem(row.owner, id=row.requestid, amounts=(Asset(row.amount, SBD),)),
     ),
     "power_down": DueSource(
         lambda state, start: state.accounts.by_due_withdrawal.starting(start),
         _power_downs,
         lambda row: int(row.next_vesting_withdrawal),
-        lambda row: DueItem(row.name, amount=Asset(min(row.vesting_withdraw_rate, row.to_withdraw - row.withdrawn), VESTS)),
+        lambda state, row: DueItem(row.name, amounts=(Asset(min(row.vesting_withdraw_rate, row.to_withdraw - row.withdrawn), VESTS),)),
     ),
     "savings": DueSource(
         lambda state, start: state.savings_withdraws.by_complete_from_rid.starting(start),
         lambda state, name: state.savings_withdraws.by_from_rid.equal(name),
         lambda row: int(row.complete),
-        lambda row: DueItem(row.from_, row.to, row.request_id, amount=row.amount),
+        lambda state, row: DueItem(row.from_, row.to, row.request_id, amounts=(row.amount,)),
     ),
     "escrow_ratification": DueSource(
         lambda state, start: takewhile(lambda row: not row.is_approved, state.escrows.by_ratification_deadline.starting(False, start)),
         lambda state, name: (row for row in state.escrows.by_from_id.equal(name) if not row.is_approved),
         lambda row: int(row.ratification_deadline),
-        lambda row: DueItem(
-            row.from_, row.to, row.escrow_id, amount=Asset(row.coin_balance or row.sbd_balance, COIN if row.coin_balance else SBD)
-        ),
+        lambda state, row: DueItem(row.from_, row.to, row.escrow_id, amounts=_escrowed(row)),
     ),
     "order_expiration": DueSource(
         lambda state, start: state.limit_orders.by_expiration.starting(start),
         lambda state, name: state.limit_orders.by_account.equal(name),
         lambda row: int(row.expiration),
-        lambda row: DueItem(row.seller, id=row.orderid, amount=Asset(row.for_sale, row.sell_price.base.symbol)),
+        lambda state, row: DueItem(row.seller, id=row.orderid, amounts=(Asset(row.for_sale, row.sell_price.base.symbol),)),
     ),
     "delegation_return": DueSource(
         lambda state, start: state.delegation_expirations.by_expiration.starting(start),
         lambda state, name: state.delegation_expirations.by_account_expiration.equal(name),
         lambda row: int(row.expiration),
-        lambda row: DueItem(row.delegator, amount=Asset(row.vesting_shares, VESTS)),
+        lambda state, row: DueItem(row.delegator, amounts=(Asset(row.vesting_shares, VESTS),)),
     ),
     "proposal_start": DueSource(
         lambda state, start: state.proposals.by_start_date.starting(start),
         lambda state, name: state.proposals.by_creator.equal(name),
         lambda row: int(row.start_date),
-        lambda row: DueItem(row.creator, row.receiver, row.proposal_id, row.permlink, Asset(row.daily_pay, SBD)),
+        lambda state, row: DueItem(row.creator, row.receiver, row.proposal_id, row.permlink, (Asset(row.daily_pay, SBD),)),
     ),
     "proposal_removal": DueSource(
         lambda state, start: state.proposals.by_end_date.starting(max(0, start - COIN_PROPOSAL_MAINTENANCE_CLEANUP)),
         lambda state, name: state.proposals.by_creator.equal(name),
         lambda row: int(row.end_date + COIN_PROPOSAL_MAINTENANCE_CLEANUP),
-        lambda row: DueItem(row.creator, row.receiver, row.proposal_id, row.permlink, Asset(row.daily_pay, SBD)),
+        lambda state, row: DueItem(row.creator, row.receiver, row.proposal_id, row.permlink, (Asset(row.daily_pay, SBD),)),
     ),
     "recovery_expiration": DueSource(
         lambda state, start: state.recovery_requests.by_expiration.starting(start),
         _row("recovery_requests"),
         lambda row: int(row.expires),
-        lambda row: DueItem(row.account_to_recover),
+        lambda state, row: DueItem(row.account_to_recover),
     ),
     "recovery_account_change": DueSource(
         lambda state, start: state.change_recovery_requests.by_effective_date.starting(start),
         _row("change_recovery_requests"),
         lambda row: int(row.effective_on),
-        lambda row: DueItem(row.account_to_recover, row.recovery_account),
+        lambda state, row: DueItem(row.account_to_recover, row.recovery_account),
     ),
     "voting_declined": DueSource(
         lambda state, start: state.decline_voting_requests.by_effective_date.starting(start),
         _row("decline_voting_requests"),
         lambda row: int(row.effective_date),
-        lambda row: DueItem(row.account),
+        lambda state, row: DueItem(row.account),
     ),
     "maintenance": DueSource(
         lambda state, start: [state.props.next_maintenance_time] if state.hardfork >= 21 else [],
         lambda state, name: (),
         int,
-        lambda row: DueItem(),
+        lambda state, row: DueItem(),
     ),
     "median_price": DueSource(
         lambda state, start: [_time_of_block(state, next_multiple(state.props.head_block_number, COIN_FEED_INTERVAL_BLOCKS))],
         lambda state, name: (),
         int,
-        lambda row: DueItem(),
+        lambda state, row: DueItem(),
     ),
 }
 
@@ -206,12 +215,12 @@ def _of_kind(state: State, name: str, start: int, account: str) -> Iterator[tupl
         if time >= TIME_MAX:
             return
         if time >= start:
-            yield time, name, kind.tell(row)
+            yield time, name, kind.tell(state, row)
 
 
 def shown(state: State, time: int, name: str, item: DueItem) -> Due:
     """Encode a scheduled event. `name` is its kind."""
-    amount = None if item.amount is None else state.wire.codecs.symbols.asset_text(item.amount)
+    asset_text = state.wire.codecs.symbols.asset_text
     return {
         "time": time_text(time),
         "kind": name,
@@ -219,5 +228,5 @@ def shown(state: State, time: int, name: str, item: DueItem) -> Due:
         "other": item.other,
         "id": item.id,
         "permlink": item.permlink,
-        "amount": amount,
+        "amount": ", ".join(map(asset_text, item.amounts)) or None,
     }

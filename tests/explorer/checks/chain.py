@@ -10,7 +10,7 @@ from tests.explorer.checks.base import amount, check, facts, grouped, head, hold
 from tests.explorer.world import Node, Refused, pay
 
 # Due items of these kinds are displayed with an amount.
-AMOUNTS = ("conversion", "order_expiration", "power_down", "savings")
+AMOUNTS = ("conversion", "order_expiration", "payout", "power_down", "savings")
 
 
 @check

@@ -14,6 +14,8 @@ def market_shows_the_book_and_trades(browser: Browser, node: Node) -> None:
     book = node.call("condenser_api.get_order_book", [15])
     trades = node.call("condenser_api.get_recent_trades", [30])
     ticker = node.call("condenser_api.get_ticker", [])
+    parties = node.call("explorer_api.list_trades", {"limit": 30})
+    history = node.call("condenser_api.get_feed_history", [])["price_history"]
     with viewing(browser, node.url) as view:
         view.open("/market")
         place = view.section("Order book")
@@ -24,10 +26,12 @@ def market_shows_the_book_and_trades(browser: Browser, node: Node) -> None:
             same([row[2] for row in rows], [decimal(one["sbd"], 3) for one in book[side]])
         rows = table(view.section("Last trades"), "Last trades")
         same([set(row[3:5]) for row in rows], [{money(one[name]) for name in ("current_pays", "open_pays")} for one in trades])
+        same([row[5:] for row in rows], [[one["taker"], one["maker"], grouped(one["block_num"])] for one in parties])
         now = facts(view.section("Now"))
         holds(now["Last price"], f"{float(ticker['latest']):.6f}")
         holds(now["Lowest ask"], f"{float(ticker['lowest_ask']):.6f}")
         holds(now["Highest bid"], f"{float(ticker['highest_bid']):.6f}")
+        holds(now["Price in force"], f"the median of the last {len(history)} medians" if history else "which the chain began with")
         view.demand()
 
 

@@ -22,6 +22,7 @@ from state.protocol.values.asset import COIN, SBD, VESTS, Asset
 from tests.rpc.explain.world import ONE, TRANSFER, Make, Way, World, key, secret, signed, with_secrets
 
 POST = Comment(author="alice", permlink="second", parent_permlink="test", title="Second", body="Second")
+BY_DAVE = replace(POST, author="dave", permlink="Second")
 OWN = key_authority(key("bob"))
 NEW = AccountCreate(Asset(0, COIN), "alice", "alice2", OWN, OWN, OWN, key("bob"), "")
 JSON = CustomJson(required_posting_auths=("erin",), id="test", json="{}")
@@ -193,6 +194,9 @@ BY_RULES = (
         "order_lasts_too_long",
     ),
     Way("a delegation to oneself", signed(DelegateVestingShares("alice", "alice", Asset(1, VESTS))), "delegation_to_oneself"),
+    Way("a permlink with a capital", signed(BY_DAVE, by=(("dave", "posting"),)), "invalid_permlink"),
+    Way("a category with a capital", signed(replace(BY_DAVE, parent_permlink="Test"), by=(("dave", "posting"),)), "invalid_permlink"),
+    Way("no category", signed(replace(BY_DAVE, parent_permlink=""), by=(("dave", "posting"),)), "invalid_permlink"),
     Way("JSON without anything", signed(replace(JSON, json=" "), by=(("erin", "posting"),)), "invalid_json"),
     Way(
         "an account that is locked",

@@ -25,6 +25,9 @@ def api() -> ApiChain:
     send(api, "transfer_from_savings", **{"from": "alice", "request_id": 3, "to": "carol", "amount": "2.000 COIN", "memo": ""})
     order = {"owner": "dave", "orderid": 9, "amount_to_sell": "1.000 COIN", "min_to_receive": "9.000 SBD", "fill_or_kill": False}
     send(api, "limit_order_create", **order, expiration="2027-01-20T00:00:00")
+    amounts = {"sbd_amount": "1.000 SBD", "coin_amount": "3.000 COIN", "fee": "0.100 SBD", "agent": "carol", "json_meta": ""}
+    times = {"ratification_deadline": "2027-01-18T00:00:00", "escrow_expiration": "2027-01-19T00:00:00"}
+    send(api, "escrow_transfer", **{"from": "alice", "to": "bob", "escrow_id": 4}, **amounts, **times)
     send(api, "delegate_vesting_shares", delegator="erin", delegatee="frank", vesting_shares="9000.000000 VESTS")
     api.call("dev_api.mine", count=1)
     return api
@@ -51,12 +54,22 @@ def test_all_due_items_are_listed_by_time(api: ApiChain) -> None:
     request = api.call("database_api.find_sbd_conversion_requests", account="alice")["requests"][0]
     assert (by_kind["conversion"]["time"], by_kind["conversion"]["id"]) == (request["conversion_date"], 7)
     assert by_kind["conversion"]["amount"] == "1.000 SBD"
+    escrow = {"account": "alice", "other": "bob", "id": 4, "permlink": None, "amount": "1.000 SBD, 3.000 COIN"}
+    assert by_kind["escrow_ratification"] == {"time": "2027-01-18T00:00:00", "kind": "escrow_ratification", **escrow}
     bob = api.call("database_api.find_accounts", accounts=["bob"])["accounts"][0]
     assert by_kind["power_down"]["time"] == bob["next_vesting_withdrawal"]
     saved = api.call("database_api.find_savings_withdrawals", account="alice")["withdrawals"][0]
     fields = {"account": "alice", "other": "carol", "id": 3, "permlink": None, "amount": "2.000 COIN"}
     assert by_kind["savings"] == {"time": saved["complete"], "kind": "savings", **fields}
     assert by_kind["order_expiration"]["time"] == "2027-01-20T00:00:00"
+
+
+def test_a_payout_has_the_amount_that_is_pending(api: ApiChain) -> None:
+    assert [one["amount"] for one in due(api, kinds=["payout"])] == ["0.000 SBD"]
+    send(api, "vote", voter="bob", author="alice", permlink="post", weight=10000)
+    api.call("dev_api.mine", count=1)
+    pending = api.call("condenser_api.get_content", "alice", "post")["pending_payout_value"]
+    assert [one["amount"] for one in due(api, kinds=["payout"])] == [pending]
 
 
 def test_items_of_an_account_are_those_with_its_name(api: ApiChain) -> None:

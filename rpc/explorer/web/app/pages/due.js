@@ -1,4 +1,4 @@
-// Everything that the chain is going to do by itself, on one line of time. On a chain made for tests a click leaps to just before it.
+// The scheduled events of the chain by time. On a chain made for tests, a click advances its time to just before one.
 import { chain, milliseconds, now, refresh, useChain } from "../chain.js";
 import { durationText, timeText } from "../format.js";
 import { html, useState, useStyle } from "../html.js";
@@ -18,7 +18,7 @@ const proposal = (of) => html`<${Link} to=${path.proposal(of.id)}>proposal ${of.
 
 // What each kind of thing says, and the words of its filter.
 export const KINDS = {
-  payout: ["payouts", (of) => html`${post(of)} is paid out`],
+  payout: ["payouts", (of) => html`${post(of)} is paid out: <b>${of.amount}</b>`],
   conversion: ["conversions", (of) => html`<${Account} name=${of.account} /> gets ${chain.overview.tokens[0].symbol} for${" "}
     <b>${of.amount}</b> (request ${of.id})`],
   power_down: ["power-downs", (of) => html`<${Account} name=${of.account} /> powers down the next <b>${of.amount}</b>`],
@@ -37,7 +37,7 @@ export const KINDS = {
     <${Account} name=${of.account} />`],
   voting_declined: ["declined votes", (of) => html`<${Account} name=${of.account} /> loses the right to vote`],
   maintenance: ["maintenance", () => "The treasury pays the proposals"],
-  median_price: ["price", () => "The median price is worked out anew, if no slot is missed until then"],
+  median_price: ["price", () => "The median price is computed again, if no slot is missed until then"],
 };
 
 export default function Due({ query }) {

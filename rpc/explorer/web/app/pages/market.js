@@ -1,12 +1,13 @@
 // The market of COIN and SBD: the ticker, candles, the order book as a picture and as tables, and the last trades.
 import { callPlain, usePlain } from "../brand.js";
 import { milliseconds, now, useChain } from "../chain.js";
-import { amountText, approximate, durationText, numberText, percentText, timeText } from "../format.js";
+import { amount, amountText, approximate, durationText, numberText, percentText, timeText } from "../format.js";
 import { html } from "../html.js";
 import { Chart, roughText } from "../parts/chart.js";
 import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
-import { Money, Time } from "../parts/values.js";
+import { feedWords } from "../parts/price.js";
+import { BlockLink, Money, Time } from "../parts/values.js";
 import { setQuery } from "../router.js";
 import { useAnswer } from "../rpc.js";
 import { Account } from "../sentences.js";
@@ -42,7 +43,8 @@ export default function Market({ query }) {
 }
 
 function Ticker({ ticker, head, price }) {
-  const feed = usePlain("database_api.get_current_price_feed", {}, head);
+  const feed = usePlain("database_api.get_feed_history", {}, head);
+  const rate = feed.result?.current_median_history;
   return html`
     <${Card} title="Now">
       <${Answer} of=${ticker}>${(found) => html`
@@ -52,8 +54,8 @@ function Ticker({ ticker, head, price }) {
               class="muted">within 24 hours</span>` : "no trade yet"],
           ["Lowest ask", Number(found.lowest_ask) ? `${priceText(found.lowest_ask)} ${price}` : "nobody sells"],
           ["Highest bid", Number(found.highest_bid) ? `${priceText(found.highest_bid)} ${price}` : "nobody buys"],
-          ["Witnesses' price", feed.result && approximate(feed.result.quote)
-            ? `${priceText(approximate(feed.result.base) / approximate(feed.result.quote))} ${price}, the median of their feeds` : null],
+          ["Price in force", rate && approximate(rate.quote)
+            ? `${priceText(approximate(rate.base) / approximate(rate.quote))} ${price}, ${feedWords(feed.result.price_history.length)}` : null],
           ["Traded lately", html`<${Money} of=${found.coin_volume} /> for <${Money} of=${found.sbd_volume} />`],
         ]} />`}</${Answer}>
     </${Card}>
@@ -206,22 +208,27 @@ function added(orders) {
 // ------------------------------------------------------------------ trades
 
 function Trades({ head, coin, price }) {
-  const answer = usePlain("market_history_api.get_recent_trades", { limit: TRADES }, head);
-  const rows = (trades) => trades.map(({ date, current_pays: taker, open_pays: maker }) => {
-    const isSale = taker.nai === coin.nai;
-    const [coins, others] = isSale ? [taker, maker] : [maker, taker];
-    return { date, isSale, coins, others, price: approximate(others) / approximate(coins) };
+  const answer = usePlain("explorer_api.list_trades", { limit: TRADES }, head);
+  const rows = (trades) => trades.map((trade) => {
+    const { taker_paid: given, maker_paid: got } = trade;
+    const isSale = amount(given).symbol === coin.symbol;
+    const [coins, others] = isSale ? [given, got] : [got, given];
+    return { ...trade, isSale, coins, others, price: approximate(others) / approximate(coins) };
   });
+  const owner = (name) => (name ? html`<${Account} name=${name} />` : "–");
   const columns = [
-    { title: "When", cell: ({ date }) => html`<${Time} at=${date} isShort />` },
+    { title: "When", cell: ({ time }) => html`<${Time} at=${time} isShort />` },
     { title: "Taken", cell: ({ isSale }) => html`<span class=${`badge ${isSale ? "bad" : "good"}`}>${isSale ? "bid: sold" : "ask: bought"}</span>` },
     { title: `Price, ${price}`, isNumber: true, cell: (trade) => priceText(trade.price) },
     { title: "Amount", isNumber: true, cell: ({ coins }) => html`<${Money} of=${coins} />` },
     { title: "For", isNumber: true, cell: ({ others }) => html`<${Money} of=${others} />` },
+    { title: "Taker", cell: ({ taker }) => owner(taker) },
+    { title: "Maker", cell: ({ maker }) => owner(maker) },
+    { title: "Block", isNumber: true, cell: ({ block_num: block }) => (block ? html`<${BlockLink} number=${block} />` : "–") },
   ];
   return html`
     <${Card} title="Last trades" aside="newest first">
-      <${Answer} of=${answer}>${({ trades }) => html`<${Table} caption="Last trades" columns=${columns} rows=${rows(trades)}
+      <${Answer} of=${answer}>${(trades) => html`<${Table} caption="Last trades" columns=${columns} rows=${rows(trades)} isStacked
         nothing="Nobody has traded yet." />`}</${Answer}>
     </${Card}>
   `;

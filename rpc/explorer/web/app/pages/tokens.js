@@ -5,6 +5,7 @@ import { amount, amountText, approximate, decimalText, durationText, isNever, nu
 import { html } from "../html.js";
 import { Chart, roughText } from "../parts/chart.js";
 import { Answer, Card, Facts, Page, Table, Tabs } from "../parts/layout.js";
+import { feedWords } from "../parts/price.js";
 import { Bar, BlockLink, Money, Time } from "../parts/values.js";
 import { Link, path } from "../router.js";
 import { useAnswer } from "../rpc.js";
@@ -42,7 +43,7 @@ function Now({ only }) {
   const cards = [[overview.tokens[0], Coin], [overview.tokens[1], Debt], [overview.tokens[2], Vests]].filter(([token]) => !only || token.symbol === only);
   return html`
     <${Answer} of=${answer}>${(found) => html`
-      <div class="grid">${cards.map(([token, View]) => html`<${View} ...${found} token=${token} tokens=${overview.tokens} />`)}</div>
+      <div class="grid flow">${cards.map(([token, View]) => html`<${View} ...${found} token=${token} tokens=${overview.tokens} />`)}</div>
       ${!only && html`<${Prices} ...${found} tokens=${overview.tokens} />`}
       ${only && html`<p><${Link} to="/tokens">All tokens</${Link}> · <${Link} to="/tokens?show=time">Over time</${Link}></p>`}`}</${Answer}>
   `;
@@ -148,9 +149,10 @@ function Vests({ props, token, tokens }) {
   `;
 }
 
-function Prices({ feed, config, price, tokens }) {
+function Prices({ feed, config, price, props, tokens }) {
   const history = feed.price_history.map(({ base, quote }) => (approximate(quote) ? approximate(base) / approximate(quote) : null));
   const blocks = Number(constant(config, "_FEED_INTERVAL_BLOCKS"));
+  const next = (Math.floor(props.head_block_number / blocks) + 1) * blocks;
   const unit = `${tokens[1].symbol} per ${tokens[0].symbol}`;
   const current = price ? Number(price.base) / Number(price.quote) : null;
   const x = history.map((_, i) => i - history.length + 1);
@@ -161,8 +163,7 @@ function Prices({ feed, config, price, tokens }) {
   ];
   return html`
     <${Card} title="Price feed" aside=${`the median of the witnesses, once in ${numberText(blocks)} blocks`}>
-      <p>${current ? html`In force: <b>${current.toFixed(6)}</b> ${unit}, ${history.length ? `the median of the last ${numberText(history.length)}`
-        : "which the chain began with"}.` : "No price is in force."}</p>
+      <p>${current ? html`In force: <b>${current.toFixed(6)}</b> ${unit}, ${feedWords(history.length)}.` : "No price is in force."}</p>
       ${history.length ? html`<${Chart} x=${x} isTime=${false} xLabel="Median number" unit=${`${unit}; 0 is the last median, −1 the one before`}
         label=${`The last ${history.length} medians of the price feed in ${unit}`}
         series=${[
@@ -170,7 +171,8 @@ function Prices({ feed, config, price, tokens }) {
           { label: "In force", kind: "line", values: history.map(() => current), colour: "series-2" },
         ]}
         rows=${history.map((value, i) => ({ value, rate: feed.price_history[i], back: -x[i] })).reverse()} columns=${columns} />`
-        : html`<p class="muted">The first median is taken with block ${numberText(blocks)}, if witnesses have published prices by then.</p>`}
+        : html`<p class="muted">No median has been taken yet. The next is due at block ${numberText(next)}, if at least ${constant(config,
+          "_MIN_FEEDS")} witnesses of the round have published a price by then.</p>`}
     </${Card}>
   `;
 }
@@ -204,8 +206,8 @@ function Series({ series, tokens }) {
   return html`
     <p class="muted">From block ${numberText(series.block_num[0])} to ${numberText(series.block_num[last])}, ${series.stride === 1 ? "each of them"
       : `one in ${numberText(series.stride)} of them`}.
-      The chain keeps no history of these numbers: this node notes them from its start on, and a snapshot
-      doesn't hold them.</p>
+      The chain keeps no history of these numbers: this node records them from its start on, and a snapshot
+      doesn't contain them.</p>
     <div class="grid">
       ${picture(`${coin.symbol}: supply`, coin.symbol, [
         { label: "Virtual supply", kind: "steps-line", values: values("virtual_supply", coin), colour: "series-2" },
@@ -412,7 +414,7 @@ function weights(map) {
 function Contributions({ rows }) {
   const columns = [
     { title: "Account", cell: ({ contributor }) => html`<${Account} name=${contributor} />` },
-    { title: "Number", isNumber: true, cell: ({ contribution_id: id }) => numberText(id) },
+    { title: "Contribution id", isNumber: true, cell: ({ contribution_id: id }) => numberText(id) },
     { title: "Contribution", isNumber: true, cell: ({ contribution }) => html`<${Money} of=${contribution} />` },
   ];
   return html`
