@@ -28,6 +28,9 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
+# The page with this query also loads the pictures in texts, from any host. Its button is the only way there.
+PICTURES_QUERY = "pictures"
+POLICY_WITH_PICTURES = POLICY.replace("img-src 'self' data:", "img-src 'self' data: https:")
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",

@@ -8,7 +8,7 @@ from typing import cast
 from quart import Response, abort, request
 from quart_trio import QuartTrio
 
-from rpc.explorer.files import HEADERS, PICTURES, PREFIX, WebFile
+from rpc.explorer.files import HEADERS, PICTURES, PICTURES_QUERY, POLICY_WITH_PICTURES, PREFIX, WebFile
 from rpc.http.block_stream import LIVE_HEADERS, PATH, BadQuery, block_lines, read_query
 from rpc.http.connection_limits import ClientUsage
 from rpc.http.lazy_import import LazyValue
@@ -68,6 +68,8 @@ def _file_view(files: LazyValue[dict[str, WebFile]]) -> View:
         reply.set_etag(f"{file.tag}-gzip" if is_packed else file.tag)
         if is_packed:
             reply.content_encoding = "gzip"
+        if request.path == "/" and PICTURES_QUERY in request.args:
+            reply.headers["content-security-policy"] = POLICY_WITH_PICTURES
         if request.path.startswith(PICTURES):
             reply.headers["cross-origin-resource-policy"] = "cross-origin"
         return await reply.make_conditional(request)

@@ -7,18 +7,18 @@ import { test } from "node:test";
 const APP = new URL("../../rpc/explorer/web/app/", import.meta.url);
 const markdown = readFileSync(new URL("parts/markdown.js", APP), "utf8");
 const { default: MarkdownIt } = await import(new URL("../vendor/markdown.js", APP));
-const { ATTRIBUTES, TAGS, exact, harmless, parse: parseWith, webAddress } = await load(markdown);
+const { ATTRIBUTES, PICTURE, TAGS, exact, harmless, parse: parseWith, webAddress } = await load(markdown);
 const parse = (text) => parseWith(text, MarkdownIt);
 // text.js creates elements with `h`. This `h` records its arguments.
 const stubs = `const h = (tag, props, ...children) => ({ tag, props, children }); const html = () => null; const useMemo = (make) => make();
-const { ATTRIBUTES, TAGS, exact, harmless, parse } = globalThis.markdown;`;
-globalThis.markdown = { ATTRIBUTES, TAGS, exact, harmless, parse };
+const { ATTRIBUTES, PICTURE, TAGS, exact, harmless, parse } = globalThis.markdown;`;
+globalThis.markdown = { ATTRIBUTES, PICTURE, TAGS, exact, harmless, parse };
 const { elements } = await load(stubs + readFileSync(new URL("parts/text.js", APP), "utf8").replace(/^import .*$/gm, ""));
 const attacks = JSON.parse(readFileSync(new URL("../rpc/explorer/attacks.json", import.meta.url), "utf8"));
 const everything = [...new Set(Object.values(attacks).flat())];
 
 const ELEMENTS = "a bdi blockquote br code del div em h3 h4 h5 h6 hr li ol p pre span strong table tbody td th thead tr ul".split(" ");
-const CLASSES = ["account", "badge", "elsewhere", "muted small", "scroll"];
+const CLASSES = ["account", "badge", "elsewhere", "elsewhere picture", "muted small", "scroll", "tag"];
 const DEPTH_MAX = 60;
 const NODES_MAX = 40_000;
 const SIZE = 65_536;
@@ -65,7 +65,7 @@ function check(text) {
 function checkLink(props, children) {
   walk(children, ({ tag }) => assert.notEqual(tag, "a", "a link within a link"));
   if (props.href.startsWith("/")) {
-    assert.match(props.href, /^[/]@[a-z0-9.-]{3,16}([/][a-z0-9-]+)?$/);
+    assert.match(props.href, /^[/](@[a-z0-9.-]{3,16}([/][a-z0-9-]+)?|posts[/]trending[/][a-z][a-z0-9-]{1,23})$/);
     return;
   }
   const url = new URL(props.href);
@@ -84,6 +84,23 @@ test("the lists of what may be made are what this test knows", () => {
 
 test("no attack makes an element, an attribute or a link of another kind", () => {
   for (const attack of everything) check(attack);
+});
+
+test("pictures are loaded from https and only when asked for, and their links stay", () => {
+  const isImage = (one) => one?.tag === "img";
+  const images = (nodes) => [...nodes.flat().filter(isImage), ...nodes.flat().flatMap((one) => (one?.children ? images(one.children) : []))];
+  for (const attack of everything) assert.deepEqual(images(elements(parse(attack))), []);
+  const text = "![cat](https://b.example/c.png) ![](http://b.example/d.png) ![](javascript:e) <img src=https://b.example/f.png onerror=x>";
+  for (const one of [text, ...everything]) {
+    for (const { props, children } of images(elements(parse(one), true))) {
+      assert.deepEqual(Object.keys(props), ["src", "alt", "loading", "referrerpolicy"]);
+      assert.equal(new URL(props.src).protocol, "https:");
+      assert.deepEqual(children, []);
+    }
+  }
+  const shown = elements(parse(text), true);
+  assert.deepEqual(images(shown).map(({ props }) => props.src), ["https://b.example/c.png", "https://b.example/f.png"]);
+  assert.ok(words(shown[0].children.flat().map((one) => (isImage(one) ? "" : one))).startsWith("image: cat (b.example) image (b.example)"));
 });
 
 test("nor within other marks", () => {
@@ -137,7 +154,7 @@ test("hostile texts of 64 kB are read in time", () => {
     "|-", "a|b\n-|-\n", "[](", "![", "](", "[a](b \"", "[](a ", "[[a]](b)", "((",
     "[a]", "[a]: b\n", "[a]: https://b.example\n[a]", "**a ", "*a _b ", "*_", "**", "a**b", "*a*", "~~a~~", "`a``b```c", "[x](https://a.b)", "<a",
     "<a href=\"https://x.y\">", "</a>", "<b>", "<!--", "<br>", "&#1;", "&amp;",
-    "http://", "https://a ", "(https://", "@abc ", "[*a](https://b.c) ", "![a](https://b.c)", "\\[", "a\u0301"];
+    "http://", "https://a ", "(https://", "@abc ", "#abc ", "#", "- [ ] a\n", "[*a](https://b.c) ", "![a](https://b.c)", "\\[", "a\u0301"];
   const texts = repeated.map((piece) => piece.repeat(Math.ceil(SIZE / piece.length)).slice(0, SIZE));
   texts.push(
     Array.from({ length: 360 }, (_, i) => `${" ".repeat(i)}- a`).join("\n"),
@@ -178,6 +195,10 @@ test("the usual things look as one expects", () => {
     "[a][b]\n\n[b]: https://b.example": "<p><a>a <span><bdi>(b.example)</bdi></span></a></p>",
     "<center>a</center><script>b</script>": "<p>a<br></br><script>b</script></p>",
     "hi @alice, a@bob.example": "<p>hi <a>@alice</a>, a@bob.example</p>",
+    "#life, a#b &#35;x #coin-2! /#x #1 @a#tag ##two #UPPER #x": "<p><a>#life</a>, a#b #x <a>#coin-2</a>! /#x #1 @a#tag ##two #UPPER #x</p>",
+    "[see #life](https://b.example)": "<p><a>see #life <span><bdi>(b.example)</bdi></span></a></p>",
+    "- [ ] a\n- [x] **b**\n- [y] c": "<ul><li>\u2610 a</li><li>\u2611 <strong>b</strong></li><li>[y] c</li></ul>",
+    "1. [X] a\n\n2. b [ ] c": "<ol><li><p>\u2611 a</p></li><li><p>b [ ] c</p></li></ol>",
     "[a](javascript:b)": "<p>[a](javascript:b)</p>",
     "\\*a\\* &amp; &lt;b>": "<p>*a* & <b></p>",
   };

@@ -16,6 +16,8 @@ from typing import Any
 ATTACKS = Path(__file__).parents[1] / "rpc" / "explorer" / "attacks.json"
 VOTERS = ("bob", "carol", "dave", "erin", "frank", "grace")
 COMMUNITY = "coin-100001"
+COMMUNITY_TITLE = "The square"
+MEMBER_TITLES = {"carol": "Gardener", "dave": "<b>Poet</b>"}
 MODERATORS = ("bob", "dave")
 HOUR, DAY = 3600, 86400
 SECONDS_MAX = 120
@@ -266,10 +268,17 @@ def make_social(node: Node) -> None:
     node.send(custom("carol", "community", ["subscribe", {"community": COMMUNITY}]))
     node.send(["transfer_to_vesting", {"from": "alice", "to": COMMUNITY, "amount": "50.000 COIN"}])
     node.mine()
+    props = {"title": COMMUNITY_TITLE, "about": "Where everybody meets"}
+    node.send(custom(COMMUNITY, "community", ["updateProps", {"community": COMMUNITY, "props": props}]))
     for name in MODERATORS:
         node.send(custom(COMMUNITY, "community", ["setRole", {"community": COMMUNITY, "account": name, "role": "mod"}]))
     node.mine()
+    for account, title in MEMBER_TITLES.items():
+        node.send(custom("bob", "community", ["setUserTitle", {"community": COMMUNITY, "account": account, "title": title}]))
+    node.mine()
     node.send(post("carol", "in-a-community", "In a community", "Words for all.", parent=("", COMMUNITY)))
+    node.mine()
+    node.send(post("dave", "re-in-a-community", "", "Words for one.", parent=("carol", "in-a-community")))
     node.mine()
 
 

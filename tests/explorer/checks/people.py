@@ -6,7 +6,7 @@ from playwright.sync_api import Browser
 
 from tests.explorer.browser import viewing
 from tests.explorer.checks.base import amount, check, decimal, facts, grouped, holds, money, same, table
-from tests.explorer.world import COMMUNITY, DAY, MODERATORS, Node, custom
+from tests.explorer.world import COMMUNITY, COMMUNITY_TITLE, DAY, MEMBER_TITLES, MODERATORS, Node, custom, vote
 
 FILLED_AFTER = 5 * DAY
 
@@ -168,7 +168,104 @@ def what_applications_send_is_told_by_who_signed_it(browser: Browser, node: Node
         view.open("/@heidi?tab=history")
         said = view.section("History").locator(".sentence").all_inner_texts()
         assert said[0].startswith('heidi sent notes: ["follow"'), said[0]
-        same(said[1:3], ["heidi followed erin no more", "heidi followed erin"])
+        same(said[1:3], ["heidi unfollowed erin", "heidi followed erin"])
+        view.demand()
+
+
+@check
+def sentences_name_posts_and_communities_by_their_titles(browser: Browser, node: Node) -> None:
+    follow = ["follow", {"follower": "ivan", "following": "bob", "what": ["blog"]}]
+    node.send(vote("ivan", "bob", "unpaid"))
+    node.mine()
+    node.send(vote("ivan", "erin", "re-unpaid"), custom("ivan", "follow", follow))
+    node.send(custom("ivan", "community", ["subscribe", {"community": COMMUNITY}]))
+    node.mine()
+    with viewing(browser, node.url) as view:
+        view.open("/@ivan?tab=history")
+        sentences = view.section("History").locator(".sentence")
+        sentences.get_by_text("a reply to What I did today").first.wait_for()
+        same(
+            sentences.all_inner_texts()[:4],
+            [
+                f"ivan subscribed to {COMMUNITY_TITLE}",
+                "ivan followed bob",
+                "ivan voted 100 % for a reply to What I did today by erin",
+                "ivan voted 100 % for What I did today by bob",
+            ],
+        )
+        same(sentences.nth(3).locator("a.post").get_attribute("title"), "bob/unpaid")
+        same(sentences.nth(0).get_by_role("link", name=COMMUNITY_TITLE).get_attribute("href"), f"/community/{COMMUNITY}")
+        view.demand()
+
+
+@check
+def what_was_refused_is_told_as_an_attempt(browser: Browser, node: Node) -> None:
+    with viewing(browser, node.url) as view:
+        view.open("/refused?account=alice")
+        said = view.page.locator("main .sentence").all_inner_texts()
+        for wanted in ("alice tried to pay bob 99,999,999.000 COIN", "alice tried to take back order 4000"):
+            assert wanted in said, (wanted, said)
+        view.demand()
+
+
+@check
+def account_shows_its_followers(browser: Browser, node: Node) -> None:
+    followers = node.call("condenser_api.get_followers", ["bob", "", "blog", 100])
+    followed = node.call("condenser_api.get_following", ["carol", "", "blog", 100])
+    assert followers
+    assert followed
+    with viewing(browser, node.url) as view:
+        view.open("/@bob")
+        same(facts(view.section("Account"))["Followers"], str(len(followers)))
+        view.open("/@bob?tab=followers")
+        same(table(view.section("Followers"), "Followers"), [[one["follower"]] for one in followers])
+        view.open("/@carol?tab=followers")
+        same(table(view.section("Follows"), "Follows"), [[one["following"]] for one in followed])
+        view.demand()
+
+
+@check
+def account_counts_its_escrows(browser: Browser, node: Node) -> None:
+    escrow = node.call("condenser_api.get_escrow", ["alice", 3])
+    wanted = [[money(escrow["coin_balance"]), escrow["pending_fee"]], [money(escrow["sbd_balance"])]]
+    with viewing(browser, node.url) as view:
+        view.open("/@alice")
+        view.section("Balances").get_by_text("In escrows").first.wait_for()
+        shown = [row[1] for row in table(view.section("Balances"), "What the account owns and what it is worth") if row[0] == "In escrows"]
+        coins = sum(amount(one.replace(",", "")) for one in wanted[0])
+        same(shown, [f"{decimal(coins, 3)} COIN", wanted[1][0]])
+        view.demand()
+
+
+@check
+def texts_have_tags_and_task_lists(browser: Browser, node: Node) -> None:
+    with viewing(browser, node.url) as view:
+        view.open("/@bob/hello")
+        text = view.section("Text")
+        text.locator("a.tag").wait_for()
+        same(text.locator("a.tag").get_attribute("href"), "/posts/trending/life")
+        same([one for one in text.locator("li").all_inner_texts() if "do" in one], ["☐ to do", "☑ done"])
+        view.demand()
+
+
+@check
+def texts_load_pictures_only_on_request(browser: Browser, node: Node) -> None:
+    source = "https://example.com/picture.png"
+    with viewing(browser, node.url) as view:
+        view.page.route(source, lambda route: route.fulfill(content_type="image/svg+xml", body='<svg xmlns="http://www.w3.org/2000/svg"/>'))
+        view.open("/@bob/hello")
+        button = view.section("Text").get_by_role("link", name="Load pictures from other sites")
+        button.wait_for()
+        same(view.page.locator("main img").count(), 0)
+        view.demand()
+        button.click()
+        view.page.wait_for_url("**/@bob/hello?pictures=shown")
+        view.section("Text").locator("img").wait_for(state="attached")
+        view.page.wait_for_load_state("networkidle")
+        same(view.faults, [f"request to {source}"])
+        view.faults.clear()
+        view.section("Facts").get_by_role("link", name="bob").click()
+        view.page.wait_for_url("**/@bob")
         view.demand()
 
 
@@ -219,6 +316,10 @@ def community_shows_its_team_and_posts(browser: Browser, node: Node) -> None:
         view.open(f"/community/{COMMUNITY}")
         same(table(view.section("All roles"), "All roles"), [row[:3] for row in roles])
         same({row[0] for row in table(view.section("Team"), "Team")}, {COMMUNITY, *MODERATORS})
-        same([row[0] for row in table(view.section("Subscribers"), "Subscribers")], [row[0] for row in subscribers])
+        shown = [(row[0], row[2]) for row in table(view.section("Subscribers"), "Subscribers")]
+        same(shown, [(row[0], row[2] or "") for row in subscribers])
+        view.section("Posts").locator(".badge").get_by_text(MEMBER_TITLES["carol"]).wait_for()
         holds(view.section("Posts").inner_text(), "In a community")
+        view.open("/@carol/in-a-community")
+        view.section("Replies").locator(".badge").get_by_text(MEMBER_TITLES["dave"]).wait_for()
         view.demand()

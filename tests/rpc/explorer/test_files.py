@@ -3,10 +3,11 @@
 import gzip
 import json
 import re
+from typing import Any
 
 import pytest
 
-from rpc.explorer.files import FIRST, JOINED, MODULES, POLICY, PREFIX, ROOT, SHEETS, STYLE, TYPES, WebFile, read_files
+from rpc.explorer.files import FIRST, JOINED, MODULES, POLICY, POLICY_WITH_PICTURES, PREFIX, ROOT, SHEETS, STYLE, TYPES, WebFile, read_files
 from rpc.http.access import AccessPolicy
 from state.protocol.operation import OPERATIONS
 from tests.rpc.http.test_asgi_app import PING, PONG, ask, server
@@ -14,8 +15,13 @@ from tests.rpc.http.test_asgi_app import PING, PONG, ask, server
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 PAGES = AccessPolicy(has_pages=True)
 NAMES = re.compile(r"\{([^}:]+)(?::(\w+))?\}")
-KINDS = {"", "account", "accounts", "code", "percent", "price", "text", "token"}
+KINDS = {"", "account", "accounts", "code", "percent", "permlink", "price", "text", "titled", "token"}
 SOURCES = sorted((ROOT / "app").rglob("*.js"))
+
+
+def declared(name: str) -> Any:
+    """Return a constant of says.js."""
+    return json.loads((ROOT / "app" / "says.js").read_text().partition(f"const {name} = ")[2].partition(";\n")[0])
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +39,19 @@ async def test_a_browser_gets_the_page_at_every_address() -> None:
             assert (headers["x-content-type-options"], headers["x-frame-options"]) == ("nosniff", "DENY")
             assert body == (ROOT / "index.html").read_bytes()
         assert (await ask(port, "HEAD", "/", None, headers=HTML))[0] == 200
+
+
+async def test_only_the_page_with_the_query_may_load_pictures_of_others() -> None:
+    async with server(access=PAGES) as port:
+        for path, policy in (
+            ("/@bob/hello?pictures=shown", POLICY_WITH_PICTURES),
+            ("/?tab=votes&pictures", POLICY_WITH_PICTURES),
+            ("/@bob/hello?tab=pictures", POLICY),
+            ("/@bob/pictures", POLICY),
+            (JOINED + "?pictures", POLICY),
+        ):
+            assert (await ask(port, "GET", path, None, headers=HTML))[1]["content-security-policy"] == policy, path
+    assert POLICY_WITH_PICTURES.replace(" https:", "") == POLICY
 
 
 async def test_other_clients_get_the_plain_answers() -> None:
@@ -124,8 +143,7 @@ def test_the_module_of_calls_imports_nothing() -> None:
 
 
 def test_every_operation_has_its_sentence() -> None:
-    module = (ROOT / "app" / "says.js").read_text()
-    sentences = json.loads(module.partition("sentences = ")[2].partition(";\n")[0])
+    sentences = declared("sentences")
     classes = {cls.NAME: cls for cls in OPERATIONS.values()}
     assert sorted(sentences) == sorted(classes)
     for name, sentence in sentences.items():
@@ -138,6 +156,17 @@ def test_every_operation_has_its_sentence() -> None:
             for field, kind in NAMES.findall(text):
                 assert set(re.split(r"[/+]", field)) <= fields, (name, field)
                 assert kind in KINDS, (name, kind)
+
+
+def test_every_sentence_of_an_account_has_a_verb_that_can_be_tried() -> None:
+    ordinary = {cls.NAME for cls in OPERATIONS.values() if not cls.VIRTUAL}
+    says = [sentence["say"] for name, sentence in declared("sentences").items() if name in ordinary]
+    texts = [text for say in says for text in ([say] if isinstance(say, str) else say.values())]
+    verbs = declared("verbs")
+    found = {text: next((word for word in text.split() if word in verbs), None) for text in (*texts, *declared("customs").values())}
+    assert not [text for text, verb in found.items() if verb is None]
+    assert not [text for text, verb in found.items() if verb and not re.fullmatch(r"(\{[^}]+\}|A miner) ", text.partition(verb)[0])]
+    assert set(found.values()) == set(verbs)
 
 
 def test_every_file_has_a_type() -> None:

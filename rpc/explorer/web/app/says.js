@@ -6,8 +6,8 @@ export const sentences = {
     "": "{voter} took back the vote for {author/permlink}"
   }},
   "comment": {"theme": "posts", "say": {
-    "parent_author": "{author} replied to {parent_author/parent_permlink}: {author/permlink}",
-    "": "{author} published {author/permlink}: {title:text}"
+    "parent_author": "{author} replied to {parent_author/parent_permlink} ({author/permlink:permlink})",
+    "": "{author} published {author/permlink:titled}"
   }},
   "delete_comment": {"theme": "posts", "say": "{author} deleted {author/permlink}"},
   "comment_options": {
@@ -131,15 +131,27 @@ export const sentences = {
 export const customs = {
   "follow/follow/blog": "{required_posting_auths:accounts} followed {following:account}",
   "follow/follow/ignore": "{required_posting_auths:accounts} muted {following:account}",
-  "follow/follow/": "{required_posting_auths:accounts} followed {following:account} no more",
+  "follow/follow/": "{required_posting_auths:accounts} unfollowed {following:account}",
   "follow/reblog/": "{required_posting_auths:accounts} reblogged {author/permlink}",
   "community/subscribe/": "{required_posting_auths:accounts} subscribed to {community:account}",
   "community/unsubscribe/": "{required_posting_auths:accounts} left {community:account}",
   "community/setRole/": "{required_posting_auths:accounts} gave {account} the role {role:code} in {community:account}",
   "community/setUserTitle/": "{required_posting_auths:accounts} gave {account} the title {title:text} in {community:account}",
   "community/mutePost/": "{required_posting_auths:accounts} muted {account/permlink} in {community:account}",
-  "community/unmutePost/": "{required_posting_auths:accounts} muted {account/permlink} in {community:account} no more",
+  "community/unmutePost/": "{required_posting_auths:accounts} unmuted {account/permlink} in {community:account}",
   "community/pinPost/": "{required_posting_auths:accounts} pinned {account/permlink} in {community:account}",
   "community/unpinPost/": "{required_posting_auths:accounts} took {account/permlink} off the top of {community:account}",
   "community/flagPost/": "{required_posting_auths:accounts} flagged {account/permlink} in {community:account}"
+};
+
+// The verbs of what accounts do, as they stand in the sentences above, and their infinitives, for what was tried and refused.
+export const verbs = {
+  "approved": "approve", "asked": "ask", "began": "begin", "called": "call", "changed": "change", "chose": "choose", "claimed": "claim",
+  "contributed": "contribute", "created": "create", "delegated": "delegate", "deleted": "delete",
+  "disputed": "dispute", "flagged": "flag", "followed": "follow", "gave": "give", "gives": "give", "keeps": "keep",
+  "left": "leave", "lets": "let", "mined": "mine", "muted": "mute", "offers": "offer", "paid": "pay", "pinned": "pin",
+  "powered": "power", "proposed": "propose", "published": "publish", "reblogged": "reblog", "rejected": "reject",
+  "released": "release", "removed": "remove", "replied": "reply", "reported": "report", "resets": "reset", "saved": "save",
+  "sends": "send", "sent": "send", "set": "set", "showed": "show", "stopped": "stop", "subscribed": "subscribe", "took": "take",
+  "unfollowed": "unfollow", "unmuted": "unmute", "updated": "update", "voted": "vote", "votes": "vote", "was": "be"
 };

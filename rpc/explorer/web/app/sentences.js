@@ -3,9 +3,12 @@
 import { chain } from "./chain.js";
 import { amount, amountText, branded, isAmount, operationOf, percentText } from "./format.js";
 import { html } from "./html.js";
-import { ALL_OTHERS, AllOthers } from "./parts/fork.js";
+import { Account, PostName } from "./parts/names.js";
+import { Exact } from "./parts/text.js";
 import { Link, path } from "./router.js";
-import { customs, sentences } from "./says.js";
+import { customs, sentences, verbs } from "./says.js";
+
+export { Account };
 
 const TEXT_MAX = 90;
 const ACCOUNTS = new Set(
@@ -20,11 +23,20 @@ export function themeOf(operation) {
   return sentences[operationOf(operation).name]?.theme ?? "other";
 }
 
-// An operation, of either form, as a sentence with links.
-export function Sentence({ operation }) {
+// An operation, of either form, as a sentence with links; with `isAttempt` as one that was tried, and not done.
+export function Sentence({ operation, isAttempt = false }) {
   const { name, value, say } = understood(operation);
   if (!say) return html`<span class="sentence">${name.replaceAll("_", " ")}</span>`;
-  return html`<span class="sentence">${pieces(textFor(say, value)).map((piece) => shown(piece, value))}</span>`;
+  const text = textFor(say, value);
+  const said = pieces(isAttempt ? attempted(text) : text);
+  const named = said.filter(({ kind }) => kind === "account").map(({ field }) => branded(value, field));
+  return html`<span class="sentence">${said.map((piece) => shown(piece, value, named))}</span>`;
+}
+
+// "{author} deleted a post" as "{author} tried to delete a post".
+function attempted(text) {
+  const verb = text.split(" ").find((word) => Object.hasOwn(verbs, word));
+  return verb ? text.replace(` ${verb}`, ` tried to ${verbs[verb]}`) : text;
 }
 
 // The same without links, for titles and filters.
@@ -77,7 +89,7 @@ function pieces(text) {
     .map((piece) => {
       if (!piece.startsWith("{")) return { text: piece };
       const [field, kind = ""] = piece.slice(1, -1).split(":");
-      return { field, kind: kind || (field.includes("/") ? "post" : ACCOUNTS.has(field) ? "account" : "") };
+      return { field, kind: kind || (ACCOUNTS.has(field) ? "account" : "") };
     });
 }
 
@@ -85,14 +97,16 @@ function members(value, field) {
   return field.split("+").flatMap((one) => branded(value, one) ?? []);
 }
 
-function shown(piece, value) {
+function shown(piece, value, named) {
   if (!piece.field) return piece.text;
   const { field, kind } = piece;
   if (kind === "account") return html`<${Account} name=${branded(value, field)} />`;
   if (kind === "accounts") return listed(members(value, field).map((name) => html`<${Account} name=${name} />`));
-  if (kind === "post") {
+  if (field.includes("/")) {
     const [author, permlink] = field.split("/").map((one) => branded(value, one));
-    return html`<${Link} class="post" to=${path.post(author, permlink)}>${author}/${permlink}</${Link}>`;
+    if (kind === "permlink") return html`<${Link} class="post" to=${path.post(author, permlink)}><${Exact} of=${permlink} /></${Link}>`;
+    const title = kind === "titled" ? value.title : undefined;
+    return html`<${PostName} author=${author} permlink=${permlink} title=${title} hasAuthor=${!named.includes(author)} />`;
   }
   if (kind === "token") return html`<${Link} to=${path.token(symbolText(branded(value, field)))}>${symbolText(branded(value, field))}</${Link}>`;
   if (kind === "code") return html`<code>${plain(piece, value)}</code>`;
@@ -101,7 +115,7 @@ function shown(piece, value) {
 }
 
 function plain({ field, kind }, value) {
-  if (kind === "post") return field.split("/").map((one) => branded(value, one)).join("/");
+  if (field.includes("/")) return `${field.split("/").map((one) => branded(value, one)).join("/")}${kind === "titled" ? `: ${clipped(String(value.title))}` : ""}`;
   if (kind === "accounts") return members(value, field).join(", ") || "Somebody";
   const found = branded(value, field);
   if (found === undefined || found === null) return "";
@@ -126,9 +140,4 @@ function listed(items) {
 function clipped(text) {
   const points = [...text.slice(0, 2 * TEXT_MAX)];
   return points.length > TEXT_MAX ? `${points.slice(0, TEXT_MAX).join("")}…` : text;
-}
-
-export function Account({ name }) {
-  if (name === ALL_OTHERS) return html`<${AllOthers} />`;
-  return name ? html`<${Link} class="account" to=${path.account(name)}>${name}</${Link}>` : "nobody";
 }

@@ -6,6 +6,7 @@ import { Authorities } from "../parts/account/authorities.js";
 import { Balances, PowerDown, Vests } from "../parts/account/balances.js";
 import { Delegations } from "../parts/account/delegations.js";
 import { Due, dueOf } from "../parts/account/due.js";
+import { Follows } from "../parts/account/follows.js";
 import { History } from "../parts/account/history.js";
 import { loadAccount, loadWaiting } from "../parts/account/load.js";
 import { Mana } from "../parts/account/mana.js";
@@ -22,6 +23,7 @@ const TABS = [
   ["history", "History"],
   ["authorities", "Authorities"],
   ["posts", "Posts"],
+  ["followers", "Followers"],
   ["delegations", "Delegations"],
   ["votes", "Votes"],
   ["open", "Open and due"],
@@ -60,6 +62,7 @@ function Shown({ tab, name, query, account, globals, price, waiting }) {
   if (tab === "history") return html`<${History} name=${name} query=${query} />`;
   if (tab === "authorities") return html`<${Authorities} account=${account} waiting=${waiting} />`;
   if (tab === "posts") return html`<${Posts} name=${name} query=${query} />`;
+  if (tab === "followers") return html`<${Follows} name=${name} />`;
   if (tab === "delegations") return html`<${Delegations} account=${account} globals=${globals} waiting=${waiting} />`;
   if (tab === "votes") return html`<${Votes} account=${account} waiting=${waiting} />`;
   const due = waiting && dueOf(account, waiting);

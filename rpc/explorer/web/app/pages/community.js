@@ -7,14 +7,14 @@ import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
 import { Parts, PostTable, startOf } from "../parts/posts.js";
 import { Exact, Text, Title, plainTitle } from "../parts/text.js";
 import { Copy, Json, Time } from "../parts/values.js";
-import { go, path } from "../router.js";
+import { Link, go, path } from "../router.js";
 import { useCall } from "../rpc.js";
-import { Account } from "../sentences.js";
 import { symbols } from "../parts/payout.js";
 
 const PART = 25;
 const ROLES_PART = 50;
 const SORTS = [["trending", "trending"], ["hot", "hot"], ["created", "new"], ["payout", "payout"], ["promoted", "promoted"], ["muted", "muted"]];
+const MEMBER_TITLE = { title: "Title", cell: ([, , title]) => (title ? html`<${Title} of=${title} />` : "") };
 const TYPES = { 1: "topic: everybody may post", 2: "journal: members post, everybody may reply", 3: "council: only members may post and reply" };
 
 export default function Community({ name, query }) {
@@ -44,7 +44,7 @@ function Shown({ community, query, head }) {
       <div>
         <${Card} title="Facts">
           <${Facts} of=${[
-            ["Name", html`<${Account} name=${community.name} />`],
+            ["Name", html`<${Plain} name=${community.name} />`],
             ["Kind", TYPES[community.type_id] ?? `type ${community.type_id}`],
             ["Language", html`<${Exact} of=${community.lang} />`],
             ["Created", html`<${Time} at=${community.created_at} />`],
@@ -84,10 +84,15 @@ function Posts({ name, query, head }) {
 
 function Roles({ rows, caption }) {
   return html`<${Table} caption=${caption} rows=${rows} nothing="Nobody." columns=${[
-    { title: "Account", cell: ([account]) => html`<${Account} name=${account} />` },
+    { title: "Account", cell: ([account]) => html`<${Plain} name=${account} />` },
     { title: "Role", cell: ([, role]) => role },
-    { title: "Title", cell: ([, , title]) => (title ? html`<${Title} of=${title} />` : "") },
+    MEMBER_TITLE,
   ]} />`;
+}
+
+// An account by its name, on the page of the community that it may be.
+function Plain({ name }) {
+  return html`<${Link} class="account" to=${path.account(name)}>${name}</${Link}>`;
 }
 
 function AllRoles({ name }) {
@@ -113,8 +118,9 @@ function Subscribers({ name, head }) {
       <${Answer} of=${found}>
         ${(rows) => html`
           <${Table} caption="Subscribers" rows=${rows} nothing="Nobody." columns=${[
-            { title: "Account", cell: ([account]) => html`<${Account} name=${account} />` },
+            { title: "Account", cell: ([account]) => html`<${Plain} name=${account} />` },
             { title: "Role", cell: ([, role]) => role },
+            MEMBER_TITLE,
             { title: "Since", cell: (row) => html`<${Time} at=${row[3]} isShort />` },
           ]} />
           <${Turns} rows=${rows} last=${last} onTurn=${setLast} />

@@ -3,6 +3,7 @@ import { milliseconds, now, useChain } from "../chain.js";
 import { amountText, branded, durationText, isNever, numberText, percentText, units } from "../format.js";
 import { html, useState } from "../html.js";
 import { Answer, Card, Facts, Page, Table } from "../parts/layout.js";
+import { CommunityName, PostName } from "../parts/names.js";
 import { Paid, Pending } from "../parts/payouts.js";
 import { Replies } from "../parts/replies.js";
 import { Exact, Text, Title, plainTitle } from "../parts/text.js";
@@ -72,7 +73,7 @@ function Shown({ post, fund, price, props }) {
     <${Votes} post=${post} isPaid=${isPaid} />
     <${Card} title="Replies" aside=${`${numberText(post.children)} in all`}>
       ${post.children > 0
-        ? html`<${Replies} author=${post.author} permlink=${post.permlink} version=${`${post.children} ${post.active}`} />`
+        ? html`<${Replies} author=${post.author} permlink=${post.permlink} community=${post.category} version=${`${post.children} ${post.active}`} />`
         : html`<p class="muted">There are none.</p>`}
     </${Card}>
     <${Versions} post=${post} />
@@ -83,17 +84,13 @@ function Shown({ post, fund, price, props }) {
 }
 
 function Parents({ post }) {
-  const top = html`<${PostLink} author=${post.root_author} permlink=${post.root_permlink} title=${post.root_title} />`;
+  const top = html`<${PostName} author=${post.root_author} permlink=${post.root_permlink} title=${post.root_title} />`;
   return html`
     <p class="muted">
-      A reply to ${" "}<${PostLink} author=${post.parent_author} permlink=${post.parent_permlink} />
+      A reply to ${" "}<${PostName} author=${post.parent_author} permlink=${post.parent_permlink} />
       ${post.depth > 1 && html`${" below "}${top}`}
     </p>
   `;
-}
-
-function PostLink({ author, permlink, title = "" }) {
-  return html`<${Link} class="post" to=${path.post(author, permlink)}><${Heading} title=${title} name=${`${author}/${permlink}`} /></${Link}>`;
 }
 
 function Byline({ post }) {
@@ -138,7 +135,7 @@ function Tag({ of }) {
 function Place({ of }) {
   const { community, community_title: title, author_role: role, author_title: name } = of;
   return html`
-    <${Link} to=${path.community(community)}><${Title} of=${title} nothing=${community} /></${Link}>
+    <${CommunityName} name=${community} title=${title} />
     ${role !== "guest" && html` <span class="badge">${role}</span>`}
     ${name && html` <span class="badge"><${Title} of=${name} /></span>`}
   `;

@@ -15,7 +15,7 @@ const ORDERS = [
   ["hot", "Hot", "hot", "by the hot score, in which being new counts more"],
   ["created", "New", "created", "the newest first"],
   ["active", "Active", "active", "the last answered first"],
-  ["votes", "Votes", "votes", "by the number of votes"],
+  ["votes", "Net votes", "votes", "by the votes for it less those against it"],
   ["children", "Replies", "children", "by the number of replies"],
   ["payout", "Payout", "post_payout", "by the pending payout"],
   ["replies", "Replies by payout", "comment_payout", "replies by their pending payout"],

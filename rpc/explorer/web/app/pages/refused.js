@@ -5,7 +5,7 @@ import { html } from "../html.js";
 import { Bytes } from "../parts/bytes.js";
 import { Answer, Card, Facts, Page } from "../parts/layout.js";
 import { Refusals, Sent, operationsOf } from "../parts/refusals.js";
-import { BlockLink, Copy, Json, Time } from "../parts/values.js";
+import { BlockLink, Copy, Copyable, Json, Time } from "../parts/values.js";
 import { Link, setQuery } from "../router.js";
 import { call, useAnswer, useCall } from "../rpc.js";
 import { themeOf } from "../sentences.js";
@@ -127,8 +127,8 @@ function Why({ of }) {
   const { operation: place, operation_name: name, ...values } = explain?.values ?? {};
   const operations = operationsOf(of);
   return html`
-    <${Card} title="What it says">
-      ${operations.length ? html`<ul class="list">${operations.map((operation, i) => html`<li key=${i}><span class="badge">tried</span> <${Sent} operation=${operation} /> <span class="badge">
+    <${Card} title="What was tried">
+      ${operations.length ? html`<ul class="list">${operations.map((operation, i) => html`<li key=${i}><${Sent} operation=${operation} /> <span class="badge">
         ${themeOf(operation)}</span></li>`)}</ul>` : html`<p class="muted">It was too large to be kept, or can't be read.</p>`}
     </${Card}>
     <${Card} title="Why it was refused" aside=${explain?.rule && html`<span class="badge bad">${explain.rule}</span>`}>
@@ -164,7 +164,7 @@ function Content({ of }) {
       </${Card}>
       <${Card} title="Bytes" aside=${`${numberText(now.size)} bytes, by field`}>
         <${Bytes} hex=${now.hex} fields=${now.fields} />
-        <${Facts} of=${[["Id", html`<span class="mono">${now.id}</span>`], ["Signed digest", html`<span class="mono">${now.digest}</span>`]]} />
+        <${Facts} of=${[["Id", html`<${Copyable} text=${now.id} />`], ["Signed digest", html`<${Copyable} text=${now.digest} what="digest" />`]]} />
         <p class="above"><${Copy} text=${now.hex} words="Copy as hex" /></p>
       </${Card}>`}
     </${Answer}>

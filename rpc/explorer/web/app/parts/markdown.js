@@ -7,6 +7,7 @@ const ADDRESS_MAX = 2000;
 const TITLE_MAX = 300;
 
 export const TAGS = new Set("a bdi blockquote br code del div em h3 h4 h5 h6 hr li ol p pre span strong table tbody td th thead tr ul".split(" "));
+export const PICTURE = "elsewhere picture"; // the class of links to pictures
 export const ATTRIBUTES = new Set("class href rel scope start tabindex target".split(" "));
 
 // Blocks that can be wider or longer than their place scroll, by the keyboard too.
@@ -30,6 +31,8 @@ const INVISIBLE_ALL = new RegExp(INVISIBLE.source, "gu");
 // What would turn the direction of what follows, and what can't be shown at all; taken out of texts.
 const HARMFUL_ALL = /[\u202a-\u202e\u2066-\u2069]|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]|[\ud800-\udfff]/gu;
 const MENTION = /(?<![\p{L}\p{N}_./@-])@(?=[a-z0-9.-]{3,16}(?![A-Za-z0-9_-]))([a-z][a-z0-9-]{2,15}(?:\.[a-z][a-z0-9-]{2,15})?)(?![A-Za-z0-9_-])/gu;
+const TAG = /(?<![\p{L}\p{N}_/&#@-])#([a-z][a-z0-9-]{1,23})(?![\p{L}\p{N}_-])/gu;
+const TASK = /^\[([ xX])\] /;
 const HTML_TAG = /^<[/]?([a-z][a-z0-9]*)/i;
 const HTML_ADDRESS = /\s(?:src|href)\s*=\s*["']?([^\s"'>]{1,2000})/i;
 
@@ -130,10 +133,9 @@ class Tree {
 
   text(open, content) {
     let end = 0;
-    for (const found of content.matchAll(MENTION)) {
-      if (found[1].length > 16) continue;
+    for (const found of namesIn(content)) {
       open.children.push(content.slice(end, found.index));
-      this.add(open, node("a", { href: `/@${found[1]}`, class: "account" }, [found[0]]));
+      this.add(open, node("a", found.props, [found[0]]));
       end = found.index + found[0].length;
     }
     open.children.push(content.slice(end));
@@ -156,7 +158,26 @@ class Tree {
   }
 }
 
+// The names of accounts and the tags in a text, in the order in which they stand.
+function namesIn(content) {
+  const accounts = [...content.matchAll(MENTION)].filter(([, name]) => name.length <= 16);
+  const tags = [...content.matchAll(TAG)];
+  for (const found of accounts) found.props = { href: `/@${found[1]}`, class: "account" };
+  for (const found of tags) found.props = { href: `/posts/trending/${found[1]}`, class: "tag" };
+  return [...accounts, ...tags].sort((a, b) => a.index - b.index);
+}
+
+// What stands in an entry of a list: a box, where it begins with one.
+function entryOf(children) {
+  const [first, ...rest] = children;
+  if (first?.tag === "p") return [{ ...first, children: entryOf(first.children) }, ...rest];
+  if (typeof first !== "string" || !TASK.test(first)) return children;
+  return [first.replace(TASK, (_, mark) => (mark === " " ? "\u2610 " : "\u2611 ")), ...rest];
+}
+
 function made(tag, token, children) {
+  if (tag === "li") return node(tag, {}, entryOf(children));
+
   if (tag === "table") return node("div", { class: "scroll", ...SCROLLED }, [node("table", {}, children)]);
   if (tag === "th") return node(tag, { scope: "col" }, children);
   if (tag === "ol" && token.attrGet("start") > 1) return node(tag, { start: token.attrGet("start") }, children);
@@ -171,10 +192,10 @@ function linkTo(address, children) {
   return isOwn(address) ? node("a", { href: address.slice(address.indexOf("/@")) }, plainOf(children)) : node("span", {}, children);
 }
 
-// An image is not loaded: the reader's address would be told to a stranger.
+// An image is a link: to load it would tell the reader's address to a stranger.
 function imageOf(url, words) {
   const about = words.trim().slice(0, TITLE_MAX);
-  return node("a", elsewhere(url), [`image${about && `: ${about}`}`, ...hostOf(url)]);
+  return node("a", { ...elsewhere(url), class: PICTURE }, [`image${about && `: ${about}`}`, ...hostOf(url)]);
 }
 
 // A link to elsewhere, with its host where the words don't say it.

@@ -2,18 +2,18 @@
 import { numberText } from "../format.js";
 import { html } from "../html.js";
 import { Link, path } from "../router.js";
-import { Account } from "../sentences.js";
 import { Table } from "./layout.js";
+import { Account, CommunityName, MemberTitle } from "./names.js";
 import { Exact, Title } from "./text.js";
 import { Money, Time } from "./values.js";
 
 // `posts` are summaries of explorer_api; `isHere` is the community whose page it is, which needn't be named.
 export function PostTable({ posts, caption, isHere = null, nothing }) {
-  return html`<${Table} caption=${caption} rows=${posts} nothing=${nothing} columns=${[
+  return html`<${Table} caption=${caption} rows=${posts} nothing=${nothing} isStacked columns=${[
     { title: "Post", cell: (post) => html`<${PostCell} post=${post} isHere=${isHere} />` },
-    { title: "Author", cell: (post) => html`<${Account} name=${post.author} />` },
+    { title: "Author", cell: (post) => html`<${Account} name=${post.author} /><${MemberTitle} of=${post.author} community=${isHere} />` },
     { title: "Payout", isNumber: true, cell: (post) => html`<${Payout} post=${post} />` },
-    { title: "Votes", isNumber: true, cell: (post) => numberText(post.net_votes).replace("-", "−") },
+    { title: "Net votes", isNumber: true, cell: (post) => numberText(post.net_votes).replace("-", "−") },
     { title: "Replies", isNumber: true, cell: (post) => numberText(post.children) },
     { title: "Published", cell: (post) => html`<${Time} at=${post.created} isShort />` },
   ]} />`;
@@ -35,7 +35,7 @@ function PostCell({ post, isHere }) {
 
 function Place({ post }) {
   const { community, community_title: title, category } = post;
-  if (community) return html`in <${Link} to=${path.community(community)}><${Title} of=${title} nothing=${community} /></${Link}>`;
+  if (community) return html`in <${CommunityName} name=${community} title=${title} />`;
   return category ? html`in <${Link} to=${path.posts("trending", category)}><${Exact} of=${category} /></${Link}>` : null;
 }
 

@@ -18,7 +18,7 @@ function Refusal({ of }) {
     <li>
       <div class="row">
         <div>
-          ${operations.map((operation, i) => html`<div key=${i}><span class="badge">tried</span> <${Sent} operation=${operation} /></div>`)}
+          ${operations.map((operation, i) => html`<div key=${i}><${Sent} operation=${operation} /></div>`)}
           ${!operations.length && html`<span class="muted">something that can't be read, or was too large to be kept</span>`}
         </div>
         <div class="end"><${Time} at=${time} isShort /></div>
@@ -46,5 +46,5 @@ function isObject(value) {
 // An operation that was refused, whose fields may hold anything: its name where no sentence can be made of them.
 export function Sent({ operation }) {
   const [error] = useErrorBoundary();
-  return error ? html`<span class="sentence">${operationOf(operation).name.replaceAll("_", " ")}</span>` : html`<${Sentence} operation=${operation} />`;
+  return error ? html`<span class="sentence">${operationOf(operation).name.replaceAll("_", " ")}</span>` : html`<${Sentence} operation=${operation} isAttempt />`;
 }

@@ -3,8 +3,8 @@ import { numberText } from "../format.js";
 import { html, useEffect, useRef, useState } from "../html.js";
 import { Link, path } from "../router.js";
 import { call, useAnswer } from "../rpc.js";
-import { Account } from "../sentences.js";
 import { Problem } from "./layout.js";
+import { Account, MemberTitle } from "./names.js";
 import { Text } from "./text.js";
 import { Money, Time } from "./values.js";
 
@@ -14,8 +14,8 @@ const NEXT_PART = 20;
 const OPEN_DEPTH = 3;
 const DEPTH_MAX = 8;
 
-// The direct replies to a post or a reply; `version` changes when there may be others.
-export function Replies({ author, permlink, version, depth = 0 }) {
+// The direct replies to a post or a reply of a community or a category; `version` changes when there may be others.
+export function Replies({ author, permlink, community, version, depth = 0 }) {
   const [more, setMore] = useState([]);
   const [error, setError] = useState(null);
   const isBusy = useRef(false);
@@ -41,14 +41,14 @@ export function Replies({ author, permlink, version, depth = 0 }) {
   if (!rows.length) return html`<p class="muted">There are none.</p>`;
   return html`
     <ul class=${`replies ${depth ? "" : "first"}`}>
-      ${rows.map((row) => html`<${Reply} key=${`${row.author}/${row.permlink}`} of=${row} depth=${depth} />`)}
+      ${rows.map((row) => html`<${Reply} key=${`${row.author}/${row.permlink}`} of=${row} community=${community} depth=${depth} />`)}
     </ul>
     ${next && html`<p><button type="button" onClick=${loadMore}>Show more replies</button></p>`}
     ${error && html`<${Problem} error=${error} />`}
   `;
 }
 
-function Reply({ of, depth }) {
+function Reply({ of, community, depth }) {
   const [isOpen, setOpen] = useState(depth + 1 < OPEN_DEPTH);
   const to = path.post(of.author, of.permlink);
   const isPaid = BigInt(of.total_payout_value.amount) + BigInt(of.curator_payout_value.amount) > 0n;
@@ -56,12 +56,12 @@ function Reply({ of, depth }) {
     <li>
       <div class="row">
         <div>
-          <${Account} name=${of.author} />${" "}
+          <${Account} name=${of.author} /><${MemberTitle} of=${of.author} community=${community} />${" "}
           <span class="muted small"><${Time} at=${of.created} isShort />${of.last_update !== of.created ? ", edited" : ""}</span>
         </div>
         <div class="end">
           ${isPaid && html`author got <${Money} of=${of.total_payout_value} /> · `}
-          ${numberText(of.net_votes).replace("-", "−")} ${of.net_votes === 1 ? "vote" : "votes"} · <${Link} to=${to}>this reply</${Link}>
+          ${numberText(of.net_votes).replace("-", "−")} net ${of.net_votes === 1 ? "vote" : "votes"} · <${Link} to=${to}>this reply</${Link}>
         </div>
       </div>
       <${Text} of=${of.body} />
@@ -69,7 +69,7 @@ function Reply({ of, depth }) {
         depth + 1 >= DEPTH_MAX
           ? html`<p><${Link} to=${to}>${answers(of.children)} below this one</${Link}></p>`
           : isOpen
-            ? html`<${Replies} author=${of.author} permlink=${of.permlink} version=${of.children} depth=${depth + 1} />`
+            ? html`<${Replies} author=${of.author} permlink=${of.permlink} community=${community} version=${of.children} depth=${depth + 1} />`
             : html`<p><button type="button" onClick=${() => setOpen(true)}>Show ${answers(of.children)}</button></p>`
       )}
     </li>

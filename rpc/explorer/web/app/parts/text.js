@@ -1,8 +1,10 @@
 // Texts of strangers: the Markdown of posts as elements, and names, titles and addresses in which nothing is hidden.
 import { h, html, useEffect, useMemo, useState } from "../html.js";
-import { ATTRIBUTES, TAGS, exact, harmless, parse } from "./markdown.js";
+import { useAddress } from "../router.js";
+import { ATTRIBUTES, PICTURE, TAGS, exact, harmless, parse } from "./markdown.js";
 
 const LIBRARY = "/explorer/vendor/markdown.js";
+const PICTURES_QUERY = "pictures";
 
 let MarkdownIt = null;
 
@@ -19,20 +21,37 @@ function useLibrary() {
   return isThere;
 }
 
-// The text of a post. Nothing in it is loaded, and no part of it becomes markup by itself.
+// The text of a post. No part of it becomes markup by itself, and nothing in it is loaded, but for pictures when the reader asks for them.
 export function Text({ of }) {
   const isThere = useLibrary();
-  const nodes = useMemo(() => (isThere ? elements(parse(of, MarkdownIt)) : harmless(of)), [of, isThere]);
-  return html`<div class="text" dir="auto">${nodes}</div>`;
+  const { query } = useAddress();
+  const hasPictures = query.has(PICTURES_QUERY);
+  const tree = useMemo(() => (isThere ? parse(of, MarkdownIt) : [harmless(of)]), [of, isThere]);
+  const nodes = useMemo(() => elements(tree, hasPictures), [tree, hasPictures]);
+  return html`
+    <div class="text" dir="auto">${nodes}</div>
+    ${!hasPictures && holdsPicture(tree) && html`<p><a class="button" href=${withPictures(query)}>Load pictures from other sites</a></p>`}
+  `;
+}
+
+// The same page, which the node serves with a policy that allows pictures. It has to be loaded again for that.
+function withPictures(query) {
+  return `?${new URLSearchParams([...query, [PICTURES_QUERY, "shown"]])}`;
+}
+
+function holdsPicture(nodes) {
+  return nodes.some((one) => one.props?.class === PICTURE || (one.children && holdsPicture(one.children)));
 }
 
 // Returns elements of the nodes of markdown.js. What is not in its lists would be a mistake there, and is left out.
-export function elements(nodes) {
+export function elements(nodes, hasPictures = false) {
   return nodes.map((one) => {
     if (typeof one === "string") return one;
     if (!TAGS.has(one.tag)) return null;
     const props = Object.fromEntries(Object.entries(one.props).filter(([name]) => ATTRIBUTES.has(name)));
-    return h(one.tag, props, ...elements(one.children));
+    const element = h(one.tag, props, ...elements(one.children, hasPictures));
+    const isShown = hasPictures && props.class === PICTURE && new URL(props.href).protocol === "https:";
+    return isShown ? [h("img", { src: props.href, alt: "", loading: "lazy", referrerpolicy: "no-referrer" }), element] : element;
   });
 }
 

@@ -25,9 +25,9 @@ export function Votes({ post, isPaid }) {
   const last = Math.max(0, Math.ceil(votes.length / PART) - 1);
   const shown = Math.min(page, last);
   return html`
-    <${Card} title="Votes" aside=${`${votes.length === 1 ? "1 vote" : `${numberText(votes.length)} votes`}, ${decimalText(sum, 0)} rshares in all`}>
+    <${Card} title="Votes" aside=${`${countText(votes, post.net_votes)}, ${decimalText(sum, 0)} rshares in all`}>
       ${votes.length > 1 && html`<div class="filters"><${Chips} label="Order" options=${ORDERS} chosen=${order} onChoose=${choose} /></div>`}
-      <${Table} caption="Votes" rows=${sorted.slice(shown * PART, (shown + 1) * PART)} nothing="Nobody has voted yet." columns=${[
+      <${Table} caption="Votes" rows=${sorted.slice(shown * PART, (shown + 1) * PART)} nothing="Nobody has voted yet." isStacked columns=${[
         { title: "Voter", cell: ({ voter }) => html`<${Account} name=${voter} />` },
         { title: "Weight", isNumber: true, cell: ({ percent }) => percentText(percent).replace("-", "−") },
         { title: "Rshares", isNumber: true, cell: ({ rshares }) => decimalText(BigInt(rshares), 0) },
@@ -44,6 +44,15 @@ export function Votes({ post, isPaid }) {
         </div>`}
     </${Card}>
   `;
+}
+
+// "9 votes: 6 for, 2 against, 1 withdrawn (net 4)".
+function countText(votes, net) {
+  const [for_, against] = [votes.filter(({ percent }) => percent > 0).length, votes.filter(({ percent }) => percent < 0).length];
+  const kinds = [[for_, "for"], [against, "against"], [votes.length - for_ - against, "withdrawn"]].filter(([count]) => count);
+  const all = `${numberText(votes.length)} vote${votes.length === 1 ? "" : "s"}`;
+  if (net === votes.length) return all;
+  return `${all}: ${kinds.map(([count, words]) => `${numberText(count)} ${words}`).join(", ")} (net ${numberText(net).replace("-", "−")})`;
 }
 
 // "12.34 %" of a share of whole numbers.

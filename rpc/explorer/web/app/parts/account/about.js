@@ -3,7 +3,7 @@ import { useChain } from "../../chain.js";
 import { isNever, numberText } from "../../format.js";
 import { html } from "../../html.js";
 import { Link, path } from "../../router.js";
-import { useAnswer, call } from "../../rpc.js";
+import { call, useAnswer, useCall } from "../../rpc.js";
 import { Account } from "../../sentences.js";
 import { Card, Facts } from "../layout.js";
 import { Json, Time } from "../values.js";
@@ -14,6 +14,7 @@ const PROFILE = ["name", "about", "location", "website", "profile_image", "cover
 export function About({ account }) {
   const { head } = useChain();
   const reputation = useAnswer(() => loadReputation(account.name), `${account.name} ${head}`, account.name);
+  const follows = useCall("follow_api.get_follow_count", { account: account.name }, head);
   const raw = reputation.result;
   const votes = account.witnesses_voted_for;
   const counted = votes === 1 ? "one witness" : `${numberText(votes)} witnesses`;
@@ -26,14 +27,21 @@ export function About({ account }) {
         ["Recovery account", account.recovery_account && html`<${Account} name=${account.recovery_account} />`],
         ["Votes through", account.proxy && html`<${Account} name=${account.proxy} />`],
         ["Votes for", account.proxy ? null : html`<${Link} to=${path.account(account.name, "votes")}>${counted}</${Link}>`],
+        ...followsOf(follows.result, account.name),
         ["Posts and replies", numberText(account.post_count)],
         ["Last post", since(account.last_post)],
         ["Last vote", since(account.last_vote_time)],
         ["Claimed accounts", numberText(account.pending_claimed_accounts)],
-        ["Number", numberText(account.id)],
+        ["Record id", numberText(account.id)],
       ]} />
     </${Card}>
   `;
+}
+
+// The two counts; there are none without the plugin.
+function followsOf(found, name) {
+  const counted = (count) => html`<${Link} to=${path.account(name, "followers")}>${numberText(count)}</${Link}>`;
+  return found ? [["Followers", counted(found.follower_count)], ["Follows", counted(found.following_count)]] : [];
 }
 
 function Reputation({ raw }) {

@@ -6,7 +6,7 @@ import { Link } from "../../router.js";
 import { call, useAnswer, useCall } from "../../rpc.js";
 import { Account } from "../../sentences.js";
 import { Answer, Card, Facts, Table } from "../layout.js";
-import { Json, Time } from "../values.js";
+import { Copyable, Json, Time } from "../values.js";
 
 const ROLES = ["owner", "active", "posting"];
 const MAY = {
@@ -95,7 +95,8 @@ function Weight({ of }) {
 // The address in the search is what shows who else has a key.
 function Key({ of, isWhole = false }) {
   const to = `/search?q=${encodeURIComponent(of)}`;
-  return html`<${Link} class=${`mono ${isWhole ? "break" : ""}`} to=${to} title=${of}>${isWhole ? of : shortId(of, 14)}</${Link}>`;
+  if (isWhole) return html`<${Copyable} text=${of} what="key"><${Link} to=${to}>${of}</${Link}></${Copyable}>`;
+  return html`<${Link} class="mono" to=${to} title=${of}>${shortId(of, 14)}</${Link}>`;
 }
 
 function membersOf(authority) {

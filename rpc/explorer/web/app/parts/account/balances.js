@@ -25,9 +25,15 @@ function partsOf(account, waiting) {
   const sold = waiting.orders.map((order) => [BigInt(order.for_sale), kindOf(order.sell_price.base)]);
   const back = waiting.leaving.filter(({ to }) => to === account.name).map(({ amount }) => [units(amount), kindOf(amount)]);
   const converted = waiting.conversions.map(({ amount }) => [units(amount), kindOf(amount)]);
-  const bound = [["In open orders", sold], ["On the way from savings", back], ["In conversion", converted]];
+  const bound = [["In open orders", sold], ["In escrows", waiting.escrows.flatMap(heldBy)], ["On the way from savings", back], ["In conversion", converted]];
   const sums = bound.flatMap(([words, found]) => [COIN, SBD].map((symbol) => [words, total(found, symbol), symbol]));
   return [...parts, ...sums.filter(([, sum]) => sum)];
+}
+
+// What an escrow holds; its fee too, until it is paid to the agent.
+function heldBy(escrow) {
+  const amounts = [branded(escrow, "coin_balance"), escrow.sbd_balance, escrow.pending_fee];
+  return amounts.map((amount) => [units(amount), kindOf(amount)]);
 }
 
 function total(found, symbol) {
@@ -51,7 +57,7 @@ export function Balances({ account, globals, price: median, waiting }) {
   const all = { words: html`<b>Together</b>`, symbol: null, values: sums };
   const known = [COIN, SBD].filter((i) => sums[i] !== null).map((i) => amountText(asset(sums[i], i)));
   const listed = rows.filter(({ words, count }) => count || words === "Liquid" || words === "Vesting");
-  const priced = price ? `1 ${symbolText(COIN)} = ${priceText(price)} ${symbolText(SBD)} by the median of the feeds` : "the chain has no price yet";
+  const priced = price ? `1 ${symbolText(COIN)} = ${priceText(price)} ${symbolText(SBD)} at the chain's price` : "the chain has no price yet";
   return html`
     <${Card} title="Balances" aside=${priced}>
       ${known.length > 0 && html`<p>Worth <b>${known[0]}</b>${known[1] && html` or <b>${known[1]}</b>`} together.</p>`}
@@ -59,7 +65,7 @@ export function Balances({ account, globals, price: median, waiting }) {
       <p class="muted small">
         ${symbolText(VESTS)} count as the ${symbolText(COIN)} of the vesting fund, rewards in them as what was set aside for them.
         Each line is rounded down, as the chain does.
-        ${waiting?.escrows.length ? " What is in escrows is not counted." : ""}
+        ${waiting?.escrows.length ? " Escrows count for the account that opened them." : ""}
       </p>
     </${Card}>
   `;

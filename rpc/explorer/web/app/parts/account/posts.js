@@ -2,10 +2,10 @@
 import { useChain } from "../../chain.js";
 import { amountText, numberText } from "../../format.js";
 import { html, useState } from "../../html.js";
-import { Link, path, setQuery } from "../../router.js";
+import { setQuery } from "../../router.js";
 import { call, useAnswer } from "../../rpc.js";
-import { Account } from "../../sentences.js";
 import { Answer, Card, Chips, Table } from "../layout.js";
+import { CommunityName, PostName } from "../names.js";
 import { Time } from "../values.js";
 
 const PAGE = 20;
@@ -33,10 +33,10 @@ function List({ name, sort }) {
       // A list begins with the post at which the one before has ended, but for payouts.
       const rows = start && sort !== "payout" ? posts.slice(1) : posts;
       return html`
-        <${Table} caption="Posts" rows=${rows} nothing=${start ? "There are no more." : "There are none."} columns=${[
+        <${Table} caption="Posts" rows=${rows} nothing=${start ? "There are no more." : "There are none."} isStacked columns=${[
           { title: "Post", cell: (post) => html`<${Title} of=${post} isOther=${post.author !== name} />` },
           { title: "Published", cell: ({ created }) => html`<${Time} at=${created} isShort />` },
-          { title: "Votes", isNumber: true, cell: ({ stats, active_votes }) => numberText(stats?.total_votes ?? active_votes.length) },
+          { title: "Votes cast", isNumber: true, cell: ({ stats, active_votes }) => numberText(stats?.total_votes ?? active_votes.length) },
           { title: "Replies", isNumber: true, cell: ({ children }) => numberText(children) },
           { title: "Earned", isNumber: true, cell: (post) => html`<${Earned} of=${post} />` },
           { title: "Payout", cell: ({ is_paidout, payout_at }) => (is_paidout ? "done" : html`<${Time} at=${payout_at} isShort />`) },
@@ -57,14 +57,12 @@ function Earned({ of }) {
 }
 
 function Title({ of, isOther }) {
-  const words = of.title || `${of.author}/${of.permlink}`;
   return html`
-    <${Link} class="post" to=${path.post(of.author, of.permlink)}>${words}</${Link}>
-    ${isOther && html`<div class="small muted">by <${Account} name=${of.author} /></div>`}
+    <${PostName} author=${of.author} permlink=${of.permlink} title=${of.title} hasAuthor=${isOther} />
     ${of.parent_author && html`
       <div class="small muted">
-        reply to <${Link} to=${path.post(of.parent_author, of.parent_permlink)}>${of.parent_author}/${of.parent_permlink}</${Link}>
+        reply to <${PostName} author=${of.parent_author} permlink=${of.parent_permlink} />
       </div>`}
-    ${of.community_title && html`<div class="small muted">in <${Link} to=${path.community(of.community)}>${of.community_title}</${Link}></div>`}
+    ${of.community_title && html`<div class="small muted">in <${CommunityName} name=${of.community} title=${of.community_title} /></div>`}
   `;
 }

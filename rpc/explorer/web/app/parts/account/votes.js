@@ -6,7 +6,7 @@ import { Link, path } from "../../router.js";
 import { useAnswer } from "../../rpc.js";
 import { Account } from "../../sentences.js";
 import { Answer, Card, Facts, Table } from "../layout.js";
-import { BlockLink, Money, Time } from "../values.js";
+import { BlockLink, Copyable, Money, Time } from "../values.js";
 import { LIST_MAX, loadVotes } from "./load.js";
 import { VESTS, asset, symbolText } from "./values.js";
 
@@ -31,7 +31,7 @@ export function Votes({ account, waiting }) {
       ${account.proxy && html`<p class="muted small">Its weight counts in the votes of <${Account} name=${account.proxy} />.</p>`}
     </${Card}>
     <${Answer} of=${answer}>${({ votes, followers, witness, proposals }) => html`
-      <div class="grid">
+      <div class="grid flow">
         <${Card} title="Witness votes" aside=${`${numberText(votes.length)} of ${VOTES_MAX}`}>
           ${!votes.length && html`<p class="muted">${account.proxy ? "None of its own: it votes through another account." : "It votes for no witness."}</p>`}
           <ul class="list">${votes.map(({ witness: name }) => html`<li><${Account} name=${name} /></li>`)}</ul>
@@ -60,7 +60,7 @@ function Witness({ of }) {
     <${Card} title="As a witness" aside=${html`<${Link} to="/witnesses">All witnesses</${Link}>`}>
       <${Facts} of=${[
         ["Votes", html`<${Money} of=${asset(BigInt(of.votes), VESTS)} />`],
-        ["Signing key", html`<span class="mono break">${of.signing_key}</span>`],
+        ["Signing key", html`<${Copyable} text=${of.signing_key} what="key" />`],
         ["Missed blocks", numberText(of.total_missed)],
         ["Last block", of.last_confirmed_block_num ? html`<${BlockLink} number=${of.last_confirmed_block_num} />` : null],
         ["Page", of.url && html`<span class="break">${of.url}</span>`],

@@ -13,7 +13,7 @@ export function Waiting({ name, waiting, due }) {
     <${Due} rows=${due} isPartial=${waiting.payouts === null} />
     <${Orders} orders=${waiting.orders} />
     <${Escrows} escrows=${waiting.escrows} />
-    <div class="grid">
+    <div class="grid flow">
       <${Savings} name=${name} leaving=${waiting.leaving} arriving=${waiting.arriving} />
       <${Card} title="Conversions">
         <${Table} caption="Conversions that are under way" rows=${waiting.conversions} columns=${[
@@ -63,7 +63,7 @@ function Escrows({ escrows }) {
   const has = (isThere, words) => html`<span class=${`badge ${isThere ? "good" : ""}`}>${words} ${isThere ? "agreed" : "has not agreed"}</span>`;
   return html`
     <${Card} title="Escrows" aside="those that this account opened">
-      <${Table} caption="Escrows that this account opened" rows=${escrows} columns=${[
+      <${Table} caption="Escrows that this account opened" rows=${escrows} isStacked columns=${[
         { title: "No.", isNumber: true, cell: ({ escrow_id }) => escrow_id },
         { title: "To", cell: ({ to }) => html`<${Account} name=${to} />` },
         { title: "Agent", cell: ({ agent }) => html`<${Account} name=${agent} />` },
