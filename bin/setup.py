@@ -23,6 +23,8 @@ UNFINISHED = VENV / "unfinished"
 # This folder is inside lib, so that a .venv that has lost its packages has no notes, either.
 NOTES = VENV / "lib" / "coind"
 MADE_FOR = NOTES / "made-for"
+# Names the folders of the modules, so that the Python of .venv can import `coind.data` from any folder.
+MODULES = "coind-checkout.pth"
 
 # For each profile, the other lock files that its lock file includes. Profiles not listed here are extras of `bin/coind install`.
 INCLUDES = {"run": (), "test": ("run", "data", "nats"), "fuzz": ("run", "data", "nats", "test")}
@@ -83,9 +85,11 @@ def is_installed(profile: str, pins: bytes) -> bool:
 
 
 def record_installation(profile: str) -> None:
-    """Record the checkout to which .venv belongs, and copy the lock files of the installed profiles."""
+    """Record the checkout to which .venv belongs, make its modules importable, and copy the lock files of the installed profiles."""
     NOTES.mkdir(parents=True, exist_ok=True)
     replace(MADE_FOR, os.fsencode(ROOT) + b"\n")
+    for packages in VENV.glob("lib/python*/site-packages"):
+        replace(packages / MODULES, b"".join(os.fsencode(folder) + b"\n" for folder in (ROOT, ROOT / "bin" / "package")))
     for included in (*INCLUDES.get(profile, ("run",)), profile):
         replace(NOTES / f"{included}.txt", (LOCKS / f"{included}.txt").read_bytes())
 

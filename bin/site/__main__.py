@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import http.server
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -42,6 +43,8 @@ def main() -> int:
 
 def build(target: Path, root: Path = ROOT) -> None:
     """Build the site. Replace the target folder only if that succeeds. Raises SiteError."""
+    if importlib.util.find_spec("zensical") is None:
+        raise SiteError(f"{sys.executable} has no package zensical. Run bin/test once, then .venv/bin/python -m bin.site.")
     target = target.resolve()  # a symbolic link remains, and the folder that it points to is replaced
     if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or (target / MARK).is_file())):
         raise SiteError(f"{target} exists and is not a site. Give another folder.")

@@ -32,7 +32,7 @@ def sql_command(
 ) -> int:
     """Query an export in SQL with DuckDB. The export is opened read-only.
 
-    Each kind of operation and each table is a view with its name. At the prompt, .tables and .macros list the views and macros.
+    Each kind of operation and each table is a view with its name. The commands .tables and .macros list the views and macros.
 
     Example: bin/coind sql steem "SELECT count(*) FROM transfer"
     """
@@ -59,7 +59,10 @@ def sql_command(
                 complete_names(connection)
                 say_line(f"{folder}: .tables lists the views, .help all commands")
                 return Shell(connection, form, rows, lambda prompt: input(prompt or PROMPT)).run()
-            answer(connection, text, form, rows)
+            if text.startswith("."):
+                Shell(connection, form, rows).command(text.strip())
+            else:
+                answer(connection, text, form, rows)
         except duckdb.Error as error:
             raise NodeError(" ".join(str(error).split())) from None
         except KeyboardInterrupt:

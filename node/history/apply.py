@@ -72,7 +72,8 @@ class ChainCursor:
     """A chain, and the blocks of a source after the chain's head (`blocks`). The caller must apply each block before reading the next.
 
     `skip_flags` are the checks to skip. The witness signatures of the blocks numbered in `signed` are checked in any case, because no later
-    block confirms the last block, and the signature of block 1 identifies the chain. Blocks up to `trusted` were checked before.
+    block confirms the last block, and the signature of block 1 identifies the chain. If the chain's first block has no signature,
+    `skip_flags` apply to it, too. Blocks up to `trusted` were checked before.
     `checkpoints` maps block numbers to required block ids. If signatures are checked, `workers` processes recover the keys in advance.
     """
 
@@ -98,7 +99,7 @@ class ChainCursor:
         chain, number = self.chain, block.number
         self._require_next(block)
         skip = self._skip if number > self._trusted else TRUSTED
-        if number in self._signed:
+        if number in self._signed and (number != chain.base + 1 or any(block.witness_signature)):
             skip &= ~Skip.WITNESS_SIGNATURE
         try:
             if transactions is None:

@@ -39,6 +39,12 @@ def test_other_folder_is_kept(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
+def test_python_without_zensical_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(SiteError, match="no package zensical"):
+        build(tmp_path / "site")
+
+
 def test_foreign_site_and_file_are_kept(tmp_path: Path) -> None:
     other, file = tmp_path / "other", tmp_path / "file"
     other.mkdir()

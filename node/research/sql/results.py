@@ -8,6 +8,8 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
+from pyarrow import MonthDayNano
+
 from node.runtime.output import WHOLE, say, write_table
 
 Form = Literal["table", "csv", "json"]
@@ -67,8 +69,10 @@ def cell(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value for JSON. Times, and decimals with a fraction, become strings."""
+    """Convert a value for JSON. Times, intervals, and decimals with a fraction, become strings."""
     match value:
+        case MonthDayNano():
+            return interval_text(value)
         case Decimal():
             return int(value) if value.as_tuple().exponent == 0 else f"{value:f}"
         case datetime():
@@ -82,3 +86,16 @@ def plain(value: Any) -> Any:
         case dict():
             return {str(name): plain(each) for name, each in value.items()}
     return value
+
+
+def interval_text(value: MonthDayNano) -> str:
+    """Format an INTERVAL as DuckDB does, for example `1 month 2 days 00:00:33`."""
+    years, months = divmod(abs(value.months), 12)
+    sign = -1 if value.months < 0 else 1
+    counts = ((sign * years, "year"), (sign * months, "month"), (value.days, "day"))
+    parts = [f"{count} {unit}{'' if abs(count) == 1 else 's'}" for count, unit in counts if count]
+    seconds, rest = divmod(abs(value.nanoseconds) // 1000, 1_000_000)
+    if value.nanoseconds or not parts:
+        clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        parts.append(("-" if value.nanoseconds < 0 else "") + clock + (f".{rest:06}".rstrip("0") if rest else ""))
+    return " ".join(parts)

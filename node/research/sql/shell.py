@@ -69,7 +69,7 @@ class Shell:
                 if not lines and line.strip() in (".quit", ".exit"):
                     return 0
                 if not lines and line.lstrip().startswith("."):
-                    self._command(line.strip())
+                    self.command(line.strip())
                     continue
                 if line.strip() or lines:
                     lines.append(line)
@@ -85,7 +85,8 @@ class Shell:
                 for each in str(error).splitlines():
                     last_line(each)
 
-    def _command(self, line: str) -> None:
+    def command(self, line: str) -> None:
+        """Run a command, for example `.schema vote`. Raises NodeError for an unknown one."""
         name, _, rest = line.partition(" ")
         command = self._commands.get(name)
         if command is None:

@@ -35,6 +35,18 @@ def test_a_question_may_begin_with_a_comment(folder: Path, capsys: pytest.Captur
     assert coind(capsys, "sql", "--json", str(folder), "-- c\nEXPLAIN SELECT 1").status == 0
 
 
+def test_a_question_may_be_a_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "weight" in coind(capsys, "sql", str(folder), ".schema vote").out
+    assert coind(capsys, "sql", str(folder), ".tables global_properties_at").lines == ["view", "global_properties_at"]
+
+
+@pytest.mark.parametrize("text", ["33 seconds", "-33.5 seconds", "0 seconds", "14 months 3 days", "-1 year -1 month -1 day 90 minutes"])
+def test_intervals_are_printed_as_in_duckdb(folder: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    found = coind(capsys, "sql", str(folder), "--csv", f"SELECT i, CAST(i AS VARCHAR) FROM (SELECT INTERVAL '{text}' AS i)").lines[1]
+    own, right = found.split(",")
+    assert own == right
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -42,6 +54,7 @@ def test_a_question_may_begin_with_a_comment(folder: Path, capsys: pytest.Captur
         (("SELECT 1", "--file", "x.sql"), "the command line and --file both give a query"),
         (("--file", "none.sql"), "--file none.sql can't be read: No such file"),
         (("SELEC",), "Parser Error"),
+        ((".nothing",), "unknown command .nothing"),
         (("--jsonn",), "--jsonn"),
         (("COPY vote TO 'x'",), "COPY is not allowed"),
     ],

@@ -145,6 +145,23 @@ async def test_a_flipped_bit_in_a_block_signature_is_refused(tmp_path: Path) -> 
         await replayed(tmp_path / "lines", "dev", skip=TRUSTED)
 
 
+async def test_a_trusted_replay_accepts_a_log_without_signatures(tmp_path: Path) -> None:
+    wire, blocks = empty_blocks(3)
+    for before, block in zip([None, *blocks], blocks, strict=False):
+        block.witness_signature, block.packed = bytes(65), b""
+        block.previous = block.previous if before is None else before.id
+        wire.seal_block(block)
+    (tmp_path / "lines").write_bytes(json_lines(wire, blocks))
+
+    def cursor(skip: int) -> ChainCursor:
+        chain = Chain(new_state(genesis_spec("dev")))
+        return ChainCursor(chain, BlockFile(tmp_path / "lines", wire), skip_flags=skip, signed=(1,))
+
+    assert await replay(cursor(TRUSTED))
+    with pytest.raises(BlockRefused):
+        await replay(cursor(Skip.NOTHING))
+
+
 def test_block_numbers_in_a_log_must_be_consecutive(tmp_path: Path) -> None:
     (tmp_path / "zeros").write_bytes(bytes(10_000))  # parsed as a sequence of blocks with number 1
     blocks = iter(BlockFile(tmp_path / "zeros", case_wire()))
