@@ -31,7 +31,8 @@ def export_command(
     chain: ChainOfBlocks = None,
     blocks: Annotated[str, Parameter(help="The range of blocks, for example 1M:2M (excludes block 2,000,000).")] = ":",
     only: Annotated[str | None, Parameter(help="The kinds of operations, for example transfer,vote (blocks: the blocks).")] = None,
-    tables: Annotated[str, Parameter(help="Tables to write at the end (comments@100k: also every 100,000 blocks).")] = "",
+    tables: Annotated[str, Parameter(help="Tables to write at the end (comments@100k: also every 100,000 blocks, @1d: every day).")] = "",
+    accounts: Annotated[str | None, Parameter(help="Write only the rows of these accounts, for example alice,bob.")] = None,
     format: Annotated[Literal["parquet", "csv", "jsonl"], Parameter(help="The file format.")] = "parquet",
     chunk: Annotated[str, Parameter(help="Blocks per file.")] = CHUNK_BLOCKS,
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
@@ -56,6 +57,9 @@ def export_command(
     from node.research.export.run import Export, ExportOptions, export
 
     first, last = block_range(blocks, "--blocks")
+    blocks_between, seconds_between = tables_of(tables)
+    if accounts is not None and not blocks_between:
+        raise NodeError("--accounts chooses rows of tables. Give the tables by --tables, for example --tables account_summaries@1d.")
     wanted = ExportOptions(
         spec=spec_of_blocks(source, chain),
         source=source,
@@ -63,7 +67,9 @@ def export_command(
         first=first,
         last=last,
         only=None if only is None else names(only, "--only"),
-        tables=tables_of(tables),
+        tables=blocks_between,
+        seconds=seconds_between,
+        accounts=None if accounts is None else names(accounts, "--accounts"),
         form=format,
         chunk_blocks=count(chunk, "--chunk", least=1),
         skip=TRUSTED if verify == "none" else Skip.NOTHING,
@@ -84,10 +90,19 @@ def names(text: str, option: str) -> tuple[str, ...]:
     return found
 
 
-def tables_of(text: str) -> dict[str, int]:
-    """Parse the option `--tables`. Return the interval in blocks at which each table is written (0: only at the end). Raises NodeError."""
-    found = {}
+def tables_of(text: str) -> tuple[dict[str, int], dict[str, int]]:
+    """Parse the option `--tables`. Return the interval in blocks at which each table is written (0: only at the end), and the intervals in
+    seconds. Raises NodeError.
+    """
+    from node.research.columns.schedule import period
+
+    blocks: dict[str, int] = {}
+    seconds: dict[str, int] = {}
     for each in names(text, "--tables") if text else ():
         name, at, every = each.partition("@")
-        found[name] = count(every, f"--tables {name}@", least=1) if at else 0
-    return found
+        if (time := period(every)) is not None:
+            blocks.setdefault(name, 0)
+            seconds[name] = time
+        else:
+            blocks[name] = count(every, f"--tables {name}@", least=1) if at else 0
+    return blocks, seconds

@@ -15,7 +15,7 @@ FUNCTION_LINES_MAX = 70
 USERS = ("node", "rpc", "state", "bin", "bench")
 # Names that the product doesn't use, with the reason to keep them. A decorator that registers a function counts as a use.
 KEPT = (
-    *("as_dict", "faucet", "set_authority", "set_balance", "set_vests"),  # for scripts and tests of users (docs/library.md)
+    *("as_dict", "faucet", "polars", "set_authority", "set_balance", "set_vests"),  # for scripts and tests of users (docs/library.md)
     *("after_io_wait", "before_io_wait", "readable", "readinto", "seekable", "spawn", "spawn_app"),  # called by trio, io and hypercorn
     "CoindContainer",  # for tests of users (docs/test-suites.md)
     *("Builder", "initialize", "finalize", "pytest_*", "__init_subclass__"),  # called by hatchling, pytest and Python

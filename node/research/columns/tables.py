@@ -1,11 +1,11 @@
-"""Rows of a state's tables, including those of plugins, as Arrow batches.
+"""Rows of a state's tables, including those of plugins, and of derived tables, as Arrow batches.
 
 The kind of a field comes from the API's record that has the field or, if there is none, from the row's type annotation. The row's id is the
 first column.
 """
 
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -14,6 +14,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from node.research.columns.columns import ArrowSchemas, Columns, JsonColumn, Record
+from node.research.columns.derived import INTEGER, SUMMARIES, summaries, summary_columns
 from node.research.columns.names import HELPER, field_name, names_of, table_name
 from node.runtime.errors import NodeError
 from node.runtime.suggestions import alternatives
@@ -21,6 +22,7 @@ from rpc.declare.record_fields import Amount
 from rpc.records.rows import kinds_of, plain
 from state.chain.changes import tables_of
 from state.chain.genesis import new_state
+from state.plugins.follow.plugin import FOLLOW
 from state.plugins.rc.prices import Resource
 from state.plugins.registry import PLUGINS, enable
 from state.protocol.codec.fields import wire_fields
@@ -29,10 +31,16 @@ from state.protocol.spec import ChainSpec
 from state.protocol.values import asset as assets
 from state.store import Row, Table
 from state.tables import State, content, globals, market, proposals, witnesses
+from state.tables.accounts import Accounts
 
 BATCH_ROWS = 4096
 ID = "id"
-INTEGER, KEY, UNSIGNED, WIDE = Int(64, signed=True), Key(), Int(64), Wide()
+KEY, UNSIGNED, WIDE = Key(), Int(64), Wide()
+# Fields with the name or the id of an account. A row belongs to each account that is in one of them.
+ACCOUNT_FIELDS = {
+    "account", "account_to_recover", "agent", "author", "blogger", "contributor", "control_account", "creator", "delegatee", "delegator",
+    "dst", "follower", "following", "from_", "from_account", "guest", "owner", "receiver", "seller", "to", "to_account", "voter", "witness",
+}  # fmt: skip
 
 # Fields wider than a signed 64-bit integer, and amounts that the API returns as plain numbers.
 KINDS: dict[type, dict[str, Kind]] = {
@@ -50,13 +58,15 @@ def plugins_for(spec: ChainSpec, wanted: set[str]) -> tuple[str, ...]:
     """Return the plugins that a chain needs so that it has the tables in `wanted`. Raises NodeError for an unknown table."""
     needed: set[str] = set()
     bare = names_of(new_state(spec))
-    if left := wanted - bare.keys():
+    if SUMMARIES in wanted:
+        needed.add(FOLLOW.name)
+    if left := wanted - bare.keys() - {SUMMARIES}:
         full = new_state(spec, partial(enable, names=PLUGINS))
         owners = {table_name(name): name.partition("/")[0] for name, _ in tables_of(full) if HELPER not in name}
         owned = {name: plugin for name, plugin in owners.items() if plugin in PLUGINS}
         for name in sorted(left):
             if name not in owned:
-                raise NodeError(f"there is no table {name}; {alternatives(name, [*bare, *owned])}")
+                raise NodeError(f"there is no table {name}; {alternatives(name, [*bare, *owned, SUMMARIES])}")
             needed.add(owned[name])
     # A plugin also reads the tables of the plugins that it depends on.
     for name in reversed(PLUGINS):
@@ -66,10 +76,10 @@ def plugins_for(spec: ChainSpec, wanted: set[str]) -> tuple[str, ...]:
 
 
 class TableRows:
-    """The rows of one table, ordered by id, as Arrow batches."""
+    """The rows of one table, ordered by id, as Arrow batches. `scan` returns their objects, which `columns` converts."""
 
-    def __init__(self, state: State, table: Table[Any], schemas: ArrowSchemas) -> None:
-        self._table, self._columns = table, row_columns(state, type(table), schemas)
+    def __init__(self, scan: Callable[[], Iterator[Any]], columns: Columns) -> None:
+        self._scan, self._columns = scan, columns
 
     @property
     def schema(self) -> Any:
@@ -78,7 +88,7 @@ class TableRows:
 
     def arrays(self) -> Iterator[list[Any]]:
         """Yield the columns for up to BATCH_ROWS rows at a time. The state must not change until the iteration ends."""
-        rows = self._table.scan()
+        rows = self._scan()
         while some := list(islice(rows, BATCH_ROWS)):
             yield self._columns.arrays(some)
 
@@ -92,12 +102,36 @@ class TableRows:
         return pa.Table.from_batches(list(self.batches()), self.schema)
 
 
-def rows_of(state: State, name: str, *, is_flat: bool = False) -> TableRows:
-    """Return the rows of the table with a public name. Raises NodeError for an unknown name."""
-    tables = names_of(state)
+def rows_of(state: State, name: str, *, is_flat: bool = False, accounts: Collection[str] | None = None) -> TableRows:
+    """Return the rows of the table with a public name. Raises NodeError for an unknown name.
+
+    With `accounts`, only rows that belong to one of these accounts are included, except for tables whose rows belong to no account.
+    """
+    tables, schemas = names_of(state), ArrowSchemas(state.spec, is_flat=is_flat)
+    if name == SUMMARIES and FOLLOW.find(state) is not None:
+        return TableRows(lambda: summaries(state, rows_in(state, state.accounts, accounts)), summary_columns(schemas))
     if name not in tables:
         raise NodeError(f"there is no table {name}; {alternatives(name, tables)}")
-    return TableRows(state, tables[name], ArrowSchemas(state.spec, is_flat=is_flat))
+    table = tables[name]
+    return TableRows(lambda: rows_in(state, table, accounts), row_columns(state, type(table), schemas))
+
+
+def rows_in(state: State, table: Table[Any], accounts: Collection[str] | None) -> Iterator[Any]:
+    """Yield the rows of a table, ordered by id. With `accounts`, only those that belong to one of these accounts."""
+    if accounts is None:
+        return table.scan()
+    found = [row for name in set(accounts) if (row := state.accounts.by_name.get(name)) is not None]
+    if isinstance(table, Accounts):
+        return iter(sorted(found, key=lambda row: row.id))
+    fields = account_fields(row_class(type(table)))
+    chosen = {*accounts, *(row.id for row in found)}  # a field has a name or an id
+    return (row for row in table.scan() if not fields or any(getattr(row, field) in chosen for field in fields))
+
+
+def account_fields(cls: type[Row]) -> list[str]:
+    """Return the fields of a row class with the names or ids of accounts to which a row belongs."""
+    hints = get_type_hints(cls)
+    return [name for name in cls.__struct_fields__ if name in ACCOUNT_FIELDS and hints[name] in (str, int)]
 
 
 def row_columns(state: State, table: type[Table[Any]], schemas: ArrowSchemas) -> Columns:

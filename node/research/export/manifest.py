@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
+from node.research.columns.schedule import period_text
 from node.runtime.errors import DiskError, NodeError
 from node.storage.disk import Disk, read_whole, written_whole
 from state.protocol.values.integers import WORD32
@@ -47,7 +48,8 @@ class ChainOf(Struct):
 
 class Options(Struct):
     """Options that determine the chunks. `only` contains the exported kinds, or is None for all of them. `tables` contains the interval in
-    blocks at which each table is exported (0: only at the end).
+    blocks at which each table is exported (0: only at the end), `seconds` the interval in seconds for some of them. `accounts` contains the
+    accounts whose rows are exported, or is None for all of them.
     """
 
     format: str
@@ -55,6 +57,8 @@ class Options(Struct):
     first: int
     only: list[str] | None
     tables: dict[str, int]
+    seconds: dict[str, int] = {}
+    accounts: list[str] | None = None
 
 
 class Chunk(Struct):
@@ -171,5 +175,10 @@ def text_of(field: str, value: Any) -> str:
             return f"--blocks {value}:"
         case "only":
             return "everything" if value is None else f"--only {','.join(value)}"
+        case "accounts":
+            return "the rows of all accounts" if value is None else f"--accounts {','.join(value)}"
+        case "seconds":
+            named = ",".join(f"{name}@{period_text(every)}" for name, every in value.items())
+            return f"--tables {named}" if named else "no table at intervals of time"
     named = ",".join(name if not every else f"{name}@{every}" for name, every in value.items())
     return f"--tables {named}" if named else "no tables"

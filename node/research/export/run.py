@@ -19,8 +19,8 @@ from node.history.resume import resume
 from node.history.sources import BlockSource, open_source
 from node.research.columns.column_buffer import BLOCKS, ColumnBuffer, Dataset
 from node.research.columns.columns import ArrowSchemas, operations_of_chain
-from node.research.columns.names import names_of
-from node.research.columns.tables import TableRows, plugins_for
+from node.research.columns.schedule import is_due
+from node.research.columns.tables import plugins_for, rows_of
 from node.research.export import manifest as manifests
 from node.research.export.files import Format
 from node.research.export.manifest import FORMAT, ChainOf, Manifest, Options, Program, Range
@@ -47,7 +47,8 @@ SECONDS_BETWEEN_SNAPSHOTS = 300.0
 
 class ExportOptions(Struct, frozen=True, kw_only=True):
     """Options of an export. `last` is the number of the last block, or None for all blocks. `only` contains the kinds to export, or is None
-    for all kinds.
+    for all kinds. `tables` contains the interval in blocks at which each table is exported (0: only at the end), `seconds` an interval in
+    seconds for some of them. `accounts` contains the accounts whose rows are exported, or is None for all.
     """
 
     spec: ChainSpec
@@ -57,6 +58,8 @@ class ExportOptions(Struct, frozen=True, kw_only=True):
     last: int | None = None
     only: tuple[str, ...] | None = None
     tables: dict[str, int] = {}
+    seconds: dict[str, int] = {}
+    accounts: tuple[str, ...] | None = None
     form: Format = "parquet"
     chunk_blocks: int = 100_000
     skip: int = Skip.NOTHING
@@ -79,8 +82,7 @@ class Export:
         schemas = ArrowSchemas(wanted.spec, is_flat=wanted.form == "csv")
         self.collector = ColumnBuffer(state, schemas, None if wanted.only is None else set(wanted.only))
         self.datasets = {each.file: each for each in self.collector.datasets()}
-        tables = names_of(state)
-        self.rows = {name: TableRows(state, tables[name], schemas) for name in wanted.tables}
+        self.rows = {name: rows_of(state, name, is_flat=schemas.is_flat, accounts=wanted.accounts) for name in wanted.tables}
         self.tables = {name: Dataset(f"tables/table={name}", name, rows.schema, 1) for name, rows in self.rows.items()}
         self._is_swept = False
         self.manifest = self._found() or self._new_manifest()
@@ -117,13 +119,13 @@ class Export:
 
     def _new_manifest(self) -> Manifest:
         wanted, letters = self.wanted, self.chain.state.wire.codecs.symbols.letters
-        only = None if wanted.only is None else sorted(wanted.only)
+        only, accounts = (None if names is None else sorted(names) for names in (wanted.only, wanted.accounts))
         datasets = (*self.datasets.values(), *self.tables.values())
         return Manifest(
             FORMAT,
             Program(VERSION, pa.__version__),
             ChainOf(wanted.spec.name, wanted.spec.chain_id.hex(), {SYMBOL_NAMES[symbol]: text for symbol, text in letters.items()}),
-            Options(wanted.form, wanted.chunk_blocks, wanted.first, only, dict(wanted.tables)),
+            Options(wanted.form, wanted.chunk_blocks, wanted.first, only, dict(wanted.tables), dict(wanted.seconds), accounts),
             {each.folder: {field.name: str(field.type) for field in each.schema} for each in datasets},
             [],
         )
@@ -246,6 +248,7 @@ class Export:
             self.chain, source, skip_flags=wanted.skip, signed=(self.chain.base + 1,), trusted=trusted, workers=wanted.workers
         )
         first, number = begin, 0
+        props, due = self.chain.state.props, set[str]()
         newest: SignedBlock | None = None  # of the uncommitted range
         async with aclosing(paced(cursor, stop=self.stop)) as blocks:
             async for block in blocks:
@@ -258,6 +261,7 @@ class Export:
                 if self.needs_state or number == self.chain.base + 1:
                     if number == begin:
                         collector.watch()
+                    due = self._due(block, props.time if props.head_block_number else 0)
                     cursor.apply(block)
                 if done is not None and number == done.last:
                     self._require_id(block, done)
@@ -265,13 +269,13 @@ class Export:
                     newest = block
                     collector.take(block)
                     self._add(writer, first)
-                    self._add_tables(writer, number, self._due(number))
+                    self._add_tables(writer, number, due)
                 if number >= last:
                     break
         if self.stop.is_set() and number < last:
             return False
         if newest is not None:
-            await self._commit(writer, first, newest, saver, is_end=True)
+            await self._commit(writer, first, newest, saver, end_tables=wanted.tables.keys() - due)
         elif number < begin and done is None:
             self._require_first(number)
         return True
@@ -290,9 +294,12 @@ class Export:
             dataset = self.datasets[name]
             writer.add(path_of(dataset, self.wanted.form, "blocks", start), dataset, arrays)
 
-    def _due(self, number: int) -> set[str]:
-        """Return the tables that must be exported after block `number`, because it is a multiple of their interval."""
-        return {name for name, every in self.wanted.tables.items() if every and not number % every}
+    def _due(self, block: SignedBlock, before: int) -> set[str]:
+        """Return the tables that must be exported after a block by their intervals. `before` is the time of the previous block."""
+        seconds = self.wanted.seconds
+        return {
+            name for name, every in self.wanted.tables.items() if is_due(every, seconds.get(name, 0), block.number, block.timestamp, before)
+        }
 
     def _add_tables(self, writer: RangeWriter, number: int, names: Iterable[str]) -> None:
         """Pass the rows that these tables have after block `number` to the writer."""
@@ -306,14 +313,15 @@ class Export:
         """Return the first number of the range that contains block `number`, a multiple of the range size. The export can begin later."""
         return number // self.wanted.chunk_blocks * self.wanted.chunk_blocks
 
-    async def _commit(self, writer: RangeWriter, first: int, block: SignedBlock, saver: SnapshotSaver, *, is_end: bool = False) -> None:
-        """Add the finished chunks of a range to the export. `block` is the last block of the range. With `is_end`, also write the rows of
-        all tables.
+    async def _commit(
+        self, writer: RangeWriter, first: int, block: SignedBlock, saver: SnapshotSaver, *, end_tables: Iterable[str] | None = None
+    ) -> None:
+        """Add the finished chunks of a range to the export. `block` is the last block of the range. At the end of the export, also write
+        the rows of `end_tables`, the tables that are not due after the block.
         """
         disk, to = self.wanted.disk, self.wanted.to
         self._add(writer, first, is_whole=True)
-        if is_end:
-            self._add_tables(writer, block.number, self.wanted.tables.keys() - self._due(block.number))
+        self._add_tables(writer, block.number, end_tables or ())
         # While the files of a range are replaced, the manifest must not list it.
         manifests.save(to, self.manifest, disk)
         chunks = writer.finish()
@@ -324,7 +332,7 @@ class Export:
                 {chunk.path for each in self.manifest.ranges for chunk in each.chunks} | {chunk.path for chunk in chunks},
             )
             self._is_swept = True
-        self.manifest.ranges.append(Range(self._start_of(first), first, block.number, block.id.hex(), is_end, chunks))
+        self.manifest.ranges.append(Range(self._start_of(first), first, block.number, block.id.hex(), end_tables is not None, chunks))
         manifests.save(to, self.manifest, disk)
         if (waiting := saver.save_if_due()) is not None:
             await waiting

@@ -1,7 +1,7 @@
 """Chain data for scripts and notebooks: the blocks of a file, the state at a block, and the effects of each block (docs/library.md).
 
 ```py
-from node.research.library import chain_at, open_blocks, replayed
+from node.research.library import chain_at, open_blocks, replayed, series
 ```
 """
 
@@ -19,6 +19,7 @@ from node.research.errors import (
 from node.research.library.blocks import Block, Blocks, Operation, Transaction, open_blocks
 from node.research.library.chains import ChainAt, ChainState, chain_at
 from node.research.library.replay import BlockStep, Change, Replayed, replayed
+from node.research.library.series import Series, series
 from node.research.library.views import OrderedView, RowView, Tables, TableView, UniqueView
 
 # Deprecated names, for one release.
@@ -43,6 +44,7 @@ __all__ = [
     "RefusedBlock",
     "Replayed",
     "RowView",
+    "Series",
     "Step",
     "TableView",
     "Tables",
@@ -54,4 +56,5 @@ __all__ = [
     "chain_at",
     "open_blocks",
     "replayed",
+    "series",
 ]

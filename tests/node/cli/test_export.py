@@ -1,5 +1,6 @@
 """The command `coind export`, from the command line to its output."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,22 @@ def test_an_export_by_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert sorted(path.name for path in tmp_path.glob("tables/*/*")) == ["at=0000000050", "at=0000000100", "at=0000000105", "at=0000000105"]
 
 
+def test_tables_of_chosen_accounts_at_each_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--to", str(tmp_path), "--verify", "none", "--tables", "account_summaries@1d,accounts@50,accounts@6h", "--accounts", "ada")
+    assert coind(capsys, "export", LOG, "--chain", "steem-testnet", *words).status == 0
+    manifest = json.loads((tmp_path / "manifest.json").read_bytes())
+    assert manifest["options"]["tables"] == {"account_summaries": 0, "accounts": 50}
+    assert manifest["options"]["seconds"] == {"account_summaries": 86_400, "accounts": 21_600}
+    assert manifest["options"]["accounts"] == ["ada"]
+
+
 @pytest.mark.parametrize(
     "words",
     [
         ("--only", "vote,,transfer"),
         ("--tables", "accounts@x"),
+        ("--tables", "account_sumaries@1d"),
+        ("--accounts", "ada"),
         ("--chunk", "0"),
         ("--blocks", "7"),
     ],

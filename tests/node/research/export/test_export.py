@@ -1,5 +1,6 @@
 """Exports: their contents compared with the chain. A resumed export gives the same bytes as an uninterrupted one."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ import trio
 
 from node.research.export.manifest import NAME, load
 from node.research.export.run import Export, ExportOptions
+from node.research.sql.connection import open_export
 from node.runtime.errors import DiskError, NodeError
 from node.specs.builder import load_spec
+from node.storage.blockfile import BlockFile
 from node.storage.disk import SystemDisk
 from state.chain.skip import Skip
+from state.plugins.reputation import REPUTATION, reputation_of
 from tests.conftest import CASES
 from tests.export.comparing import Reader, compare_operations, compare_rewards, compare_totals, exported, replayed, wanted_of
 from tests.export.kills import contents
@@ -100,6 +104,41 @@ def test_an_interrupted_export_resumes_to_the_same_bytes(whole: Path, tmp_path: 
     assert all(right[name] == data for name, data in contents(tmp_path).items() if name.startswith(("operations/", "blocks/", "tables/")))
     exported(wanted(tmp_path))
     assert contents(tmp_path) == right
+
+
+DAILY = {"tables": {"account_summaries": 0, "accounts": 50}, "seconds": {"account_summaries": 86_400}, "accounts": ("max", "ada")}
+
+
+def test_tables_are_exported_at_intervals_of_time(tmp_path: Path) -> None:
+    export = exported(wanted(tmp_path / "whole", **DAILY))
+    days: dict[int, int] = {}
+    for block in BlockFile(REWARDS, export.chain.state.wire):
+        days.setdefault(block.timestamp // 86_400, block.number)
+    connection = open_export(tmp_path / "whole")
+    rows = connection.sql("SELECT at_block, name FROM account_summaries_at ORDER BY at_block, id").fetchall()
+    assert {at for at, _ in rows} == {*days.values(), BLOCKS} - {1}  # the accounts don't exist at block 1
+    assert {name for _, name in rows} == {"ada", "max"}
+    found = connection.sql("SELECT name, balance, reputation FROM account_summaries ORDER BY id").fetchall()
+    chain = replayed(REWARDS, export.wanted.spec)
+    accounts = [chain.state.accounts.by_name.get(name) for name in ("ada", "max")]
+    assert [row[:2] for row in found] == [(each.name, each.balance) for each in accounts if each is not None]
+    assert [row[2] for row in found] == [reputation_of(REPUTATION.of(chain.state), name) for name in ("ada", "max")]
+    with fails(DiskError):
+        exported(wanted(tmp_path / "failed", disk=Failing(30), **DAILY))
+    exported(wanted(tmp_path / "failed", **DAILY))
+    assert contents(tmp_path / "failed") == contents(tmp_path / "whole")
+    for changes in ({"accounts": None}, {"seconds": {"account_summaries": 3600}}):
+        with fails(NodeError):
+            exported(wanted(tmp_path / "whole", **DAILY | changes))
+
+
+def test_exports_of_earlier_versions_are_continued(tmp_path: Path) -> None:
+    exported(wanted(tmp_path, last=60))
+    path = tmp_path / NAME
+    manifest = json.loads(path.read_bytes())
+    del manifest["options"]["seconds"], manifest["options"]["accounts"]
+    path.write_text(json.dumps(manifest))
+    assert exported(wanted(tmp_path)).summary().startswith("blocks 1 to 105: ")
 
 
 def test_a_stopped_export_keeps_complete_ranges(whole: Path, tmp_path: Path) -> None:
