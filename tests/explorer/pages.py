@@ -14,6 +14,7 @@ def addresses(node: Node) -> dict[str, str]:
     key = node.call("condenser_api.get_accounts", [["alice"]])[0]["memo_key"]
     return {
         "home": "/",
+        "blocks": "/blocks",
         "block": f"/block/{sent['block']}",
         "transaction": f"/transaction/{sent['trx_id']}",
         "account": "/@alice",

@@ -8,7 +8,8 @@ const REFUSALS_KEPT = 50;
 const PENDING_KEPT = 200;
 
 // `isLocal`: whether this page may do what programs on the node's machine may. `blocks` are the last ones, newest first, as notices
-// have them; `refusals` the last refused transactions, newest first; `pending` what was accepted since the head block.
+// have them; `refusals` the last refused transactions, newest first; `pending` what was accepted since the head block; `undone` the numbers of the blocks that were
+// undone last, {first, last}.
 export const chain = {
   overview: null,
   head: 0,
@@ -22,6 +23,7 @@ export const chain = {
   refusals: [],
   pending: [],
   problem: "",
+  undone: null,
 };
 
 const listeners = new Set();
@@ -121,6 +123,7 @@ function leaveOut(blocks) {
 
 function onNotice({ block, undone, refusal, transaction }) {
   if (undone) {
+    chain.undone = undone;
     chain.blocks = chain.blocks.filter((one) => one.block_num < undone.first);
     catchUp();
   } else if (block) {

@@ -10,7 +10,7 @@ import { call } from "./rpc.js";
 
 // [address, words, the addresses that belong to it].
 const PAGES = [
-  ["/", "Blocks", /^\/($|block\/|transaction\/)/],
+  ["/", "Blocks", /^\/($|blocks?\b|transaction\/)/],
   ["/posts/trending", "Posts", /^\/(posts\/|@[^/]+\/.)/],
   ["/communities", "Communities", /^\/communit/],
   ["/market", "Market", /^\/market/],
@@ -30,7 +30,7 @@ export function Header() {
   return html`
     <header class="top">
       <div class="top-row">
-        <${Link} class="wordmark" to="/"><img src="/explorer/style/icon.svg" alt="" />coind</${Link}>
+        <${Link} class="wordmark" to="/"><img src="/explorer/style/icon.svg" alt="" /><span class="name">coind</span></${Link}>
         ${overview && html`<span class="badge" title=${`chain id ${overview.chain_id}`}>${overview.chain}</span>`}
         ${overview?.fork && html`<${ForkBadge} of=${overview.fork} />`}
         <${Search} />
@@ -84,7 +84,7 @@ function Search() {
   return html`
     <form class="search" role="search" onSubmit=${find}>
       <label class="hidden" for="search">Find a block, transaction, account, post, public key or token</label>
-      <input id="search" type="search" placeholder="block, transaction, @account, author/permlink, key, token"
+      <input id="search" type="search" placeholder="Search blocks, transactions, @accounts, author/permlink, keys, tokens"
         autocomplete="off" spellcheck="false" maxlength="400" value=${text} onInput=${(event) => setText(event.target.value)} />
       <button>Find</button>
     </form>
@@ -110,10 +110,11 @@ function Status() {
   const { overview, head, irreversible, headTime, clockAhead, isHeard, isLocal, info } = useChain();
   const ahead = Math.round(clockAhead / 1000);
   const drift = Math.abs(ahead) > DRIFT_SECONDS ? `${durationText(Math.abs(ahead))} ${ahead > 0 ? "ahead" : "behind"}` : "";
+  // [name, value, whether a narrow screen has it too].
   const facts = [
-    ["head", html`<${BlockLink} number=${head} />`],
+    ["head", html`<${BlockLink} number=${head} />`, true],
     ["irreversible", html`<${BlockLink} number=${irreversible} />`],
-    ["chain time", html`<${Ticking}>${() => `${timeText(new Date(now()).toISOString().slice(0, 19))} UTC`}</${Ticking}>`],
+    ["chain time", html`<${Ticking}>${() => `${timeText(new Date(now()).toISOString().slice(0, 19))} UTC`}</${Ticking}>`, true],
     ["", drift && html`<span class="badge warn" title="beside this machine's clock">${drift}</span>`],
     ["last block", headTime && html`<${Ticking}>${() => `${durationText((now() - milliseconds(headTime)) / 1000)} ago`}</${Ticking}>`],
     ["pending", numberText(overview.pending)],
@@ -123,7 +124,7 @@ function Status() {
     <div class="status">
       <div class="top-row">
         <dl aria-label="The chain now">
-          ${facts.filter(([, value]) => value).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
+          ${facts.filter(([, value]) => value).map(([name, value, isKept]) => html`<div class=${isKept ? "" : "roomy"}><dt>${name}</dt><dd>${value}</dd></div>`)}
         </dl>
         <span class=${`badge ${isHeard ? "good" : "bad"}`} role="status">${isHeard ? "live" : "no connection"}</span>
         ${isLocal && html`<${Drive} />`}

@@ -5,6 +5,7 @@ import { Header } from "./header.js";
 import { html, render } from "./html.js";
 import Account from "./pages/account.js";
 import Block from "./pages/block.js";
+import Blocks from "./pages/blocks.js";
 import Communities from "./pages/communities.js";
 import Community from "./pages/community.js";
 import Console from "./pages/console.js";
@@ -26,6 +27,7 @@ import { Link, match, useAddress } from "./router.js";
 
 const routes = [
   { path: "/", page: Home },
+  { path: "/blocks", page: Blocks },
   { path: "/block/:id", page: Block },
   { path: "/transaction/:id", page: Transaction },
   { path: "/@:name", page: Account },

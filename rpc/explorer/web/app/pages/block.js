@@ -5,7 +5,7 @@ import { html } from "../html.js";
 import { Changes } from "../parts/changes.js";
 import { Answer, Card, Facts, Page } from "../parts/layout.js";
 import { Operations } from "../parts/operations.js";
-import { BlockLink, Copy, Json, Time, TransactionLink } from "../parts/values.js";
+import { BlockLink, Copy, Copyable, Json, Time, TransactionLink } from "../parts/values.js";
 import { Link, path } from "../router.js";
 import { call, useAnswer } from "../rpc.js";
 import { Account, Sentence } from "../sentences.js";
@@ -61,11 +61,11 @@ function Shown({ block, virtual, before, number, wanted }) {
         ["Time", html`<${Time} at=${block.timestamp} />`],
         ["Witness", html`<${Account} name=${block.witness} />`],
         ["Missed slots before", number > 1 ? numberText(gap) : null],
-        ["Id", html`<span class="mono break">${block.block_id}</span>`],
-        ["Previous", number > 1 ? html`<${BlockLink} number=${number - 1} /> <span class="mono break">${block.previous}</span>` : null],
-        ["Transactions' root", html`<span class="mono break">${block.transaction_merkle_root}</span>`],
-        ["Signature", html`<span class="mono break">${block.witness_signature}</span>`],
-        ["Signed with", html`<span class="mono break">${block.signing_key}</span>`],
+        ["Id", html`<${Copyable} text=${block.block_id} />`],
+        ["Previous", number > 1 ? html`<${BlockLink} number=${number - 1} /> <${Copyable} text=${block.previous} />` : null],
+        ["Transactions' root", html`<${Copyable} text=${block.transaction_merkle_root} what="root" />`],
+        ["Signature", html`<${Copyable} text=${block.witness_signature} what="signature" />`],
+        ["Signed with", html`<${Copyable} text=${block.signing_key} what="key" />`],
         ["Extensions", block.extensions.length ? html`<code>${JSON.stringify(block.extensions)}</code>` : null],
       ]} />
     </${Card}>

@@ -6,7 +6,7 @@ import { Card, Chips, Page } from "../parts/layout.js";
 import { Operations } from "../parts/operations.js";
 import { Refusals } from "../parts/refusals.js";
 import { BlockLink, Time, TransactionLink } from "../parts/values.js";
-import { Link, setQuery } from "../router.js";
+import { Link, path, setQuery } from "../router.js";
 import { call } from "../rpc.js";
 import { Account, sentenceText, themeOf, themes } from "../sentences.js";
 
@@ -31,11 +31,11 @@ export default function Home({ query }) {
     (!account || names(operation, account) || sentenceText(operation).split(/[^\w.-]+/).includes(account));
   const rows = blocks.flatMap((block) => rowsOf(block, virtual.get(block.block_id))).filter(({ operation }) => wanted(operation));
   return html`
-    <${Page} title="Blocks" heading="What happens on this chain"
-      aside=${html`<${Link} class="button" to="/tokens?show=time">Supply over time</${Link}>`}>
+    <${Page} title="What happens on this chain"
+      aside=${html`<${Link} class="button roomy" to="/tokens?show=time">Supply over time</${Link}>`}>
       <div class="grid wide-left">
         <${Card} title="Operations" aside="as blocks come, newest first">
-          <div class="filters">
+          <div class="filters line">
             <${Chips} label="Kind" chosen=${theme} onChoose=${(value) => setQuery({ theme: value })}
               options=${[["", "all"], ...themes.map((name) => [name, name])]} />
             <label>Account <input size="14" placeholder="any" value=${account}
@@ -51,7 +51,7 @@ export default function Home({ query }) {
             <${Card} title="Waiting for a block" aside=${numberText(pending.length)}>
               <${Operations} nothing="Nothing waits." rows=${pending.slice(0, 20).flatMap(waitingRows)} />
             </${Card}>`}
-          <${Card} title="Blocks">
+          <${Card} title="Blocks" aside=${html`<${Link} to=${path.blocks()}>All blocks</${Link}>`}>
             <ul class="list">
               ${blocks.slice(0, 15).map((block) => html`<${BlockLine} key=${block.block_id} block=${block} />`)}
             </ul>
@@ -81,14 +81,15 @@ function rowsOf(block, virtual = []) {
     transaction.operations.map((operation, j) => ({
       operation,
       id: `${block.block_id} ${i} ${j}`,
-      where: html`<${TransactionLink} id=${block.transaction_ids[i]} /> · <${BlockLink} number=${block.block_num} />`,
+      where: html`<${Time} at=${block.timestamp} isShort /> · <${TransactionLink} id=${block.transaction_ids[i]} /> · <${BlockLink}
+        number=${block.block_num} />`,
     })),
   );
   const made = virtual.map(({ op }, i) => ({
     operation: op,
     isVirtual: true,
     id: `${block.block_id} v${i}`,
-    where: html`<${BlockLink} number=${block.block_num} />`,
+    where: html`<${Time} at=${block.timestamp} isShort /> · <${BlockLink} number=${block.block_num} />`,
   }));
   return [...made, ...sent].reverse();
 }

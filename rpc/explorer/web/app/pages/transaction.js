@@ -5,7 +5,7 @@ import { numberText, shortId } from "../format.js";
 import { html, useRef, useState } from "../html.js";
 import { Bytes } from "../parts/bytes.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
-import { BlockLink, Copy, Json, Ticking, Time } from "../parts/values.js";
+import { BlockLink, Copy, Copyable, Json, Ticking, Time } from "../parts/values.js";
 import { Link, path } from "../router.js";
 import { call, useAnswer } from "../rpc.js";
 import { Account, Sentence } from "../sentences.js";
@@ -103,8 +103,8 @@ function About({ of }) {
       <${Facts} of=${[
         ["Block", isPending ? "none yet" : html`<${BlockLink} number=${of.block_num} />, transaction ${of.trx_in_block + 1} in it`],
         ["Time", of.timestamp && html`<${Time} at=${of.timestamp} />`],
-        ["Id", html`<span class="mono">${of.id}</span>`],
-        ["Signed digest", html`<span class="mono">${of.digest}</span>`],
+        ["Id", html`<${Copyable} text=${of.id} />`],
+        ["Signed digest", html`<${Copyable} text=${of.digest} what="digest" />`],
         ["Size", `${numberText(of.size)} bytes`],
         ["Expiration", html`<${Time} at=${transaction.expiration} /> ${isPending && html`<${Ticking}>
           ${() => milliseconds(transaction.expiration) < now() && html`<span class="badge bad">expired</span>`}</${Ticking}>`}`],
@@ -119,7 +119,7 @@ function Reference({ of, isPending }) {
   const named =
     of.block_num === null
       ? html`none that this node has (number … ${of.ref_block_num})`
-      : html`<${BlockLink} number=${of.block_num} /> <span class="mono">${of.block_id}</span>`;
+      : html`<${BlockLink} number=${of.block_num} /> <${Copyable} text=${of.block_id} />`;
   if (of.is_same) return html`${named} <span class="badge good">still that block</span>`;
   return html`${named} <span class="badge bad">not the block that it was signed on</span>${isPending && " It can't get into a block of this chain."}`;
 }
@@ -146,7 +146,7 @@ function Signer({ of }) {
   const places = (list) => list.map(({ account, role }, i) => html`${i ? ", " : ""}${role} of <${Account} name=${account} />`);
   return html`
     <li>
-      <span class="mono break">${of.key}</span><br />
+      <${Copyable} text=${of.key} what="key" /><br />
       ${of.belongs_to.length > 0 && places(of.belongs_to)}
       ${of.belonged_to && html`no longer anybody's; it was ${places(of.belonged_to)}`}
       ${!of.belongs_to.length && !of.belonged_to && html`<span class="muted">belongs to nobody who is known here now</span>`}

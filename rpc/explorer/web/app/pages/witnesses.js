@@ -5,7 +5,7 @@ import { amount, amountText, approximate, decimalText, durationText, isNever, nu
 import { html } from "../html.js";
 import { roughText } from "../parts/chart.js";
 import { Answer, Card, Facts, Page, Table } from "../parts/layout.js";
-import { Bar, BlockLink, Ticking, Time } from "../parts/values.js";
+import { Bar, BlockLink, Copyable, Ticking, Time } from "../parts/values.js";
 import { Link } from "../router.js";
 import { useAnswer } from "../rpc.js";
 import { Account } from "../sentences.js";
@@ -44,12 +44,10 @@ async function load(after) {
 function Shown({ schedule, props, hardforks, feed, config, witnesses, round, active, after }) {
   const rows = witnesses.slice(0, WITNESSES_ONCE);
   return html`
-    <div class="grid">
+    <div class="grid flow">
       <${Round} schedule=${schedule} props=${props} round=${round} />
-      <div>
-        <${Slots} props=${props} />
-        <${Hardforks} hardforks=${hardforks} active=${active} schedule=${schedule} />
-      </div>
+      <${Slots} props=${props} />
+      <${Hardforks} hardforks=${hardforks} active=${active} schedule=${schedule} />
     </div>
     <${Listed} rows=${rows} props=${props} round=${round} after=${after} next=${witnesses[WITNESSES_ONCE]?.owner} />
     <${Feeds} active=${active} rows=${rows} feed=${feed} config=${config} />
@@ -165,7 +163,7 @@ function Listed({ rows, props, round, after, next }) {
       && html`<span class="badge accent">in the round</span>`}<${Site} url=${row.url} />` },
     { title: "Votes", isNumber: true, cell: (row) => html`<${Votes} votes=${row.votes} props=${props} most=${most} />` },
     { title: "Signs with", cell: ({ signing_key: key }) => (/1{20}/.test(key) ? html`<span class="badge bad">disabled</span>`
-      : html`<span class="mono" title=${key}>${shortId(key)}</span>`) },
+      : html`<${Copyable} text=${key} what="key"><span title=${key}>${shortId(key)}</span></${Copyable}>`) },
     { title: "Missed", isNumber: true, cell: (row) => numberText(row.total_missed) },
     { title: "Last block", isNumber: true,
       cell: ({ last_confirmed_block_num: block }) => (block ? html`<${BlockLink} number=${block} />` : html`<span class="muted">none</span>`) },
@@ -173,7 +171,7 @@ function Listed({ rows, props, round, after, next }) {
   ];
   return html`
     <${Card} title="All witnesses" aside=${after ? "by votes, further down" : "by votes"}>
-      <${Table} caption="Witnesses by votes" columns=${columns} rows=${rows} nothing="There is no witness." />
+      <${Table} caption="Witnesses by votes" columns=${columns} rows=${rows} isStacked nothing="There is no witness." />
       <p>${after && html`<${Link} class="button" to="/witnesses">The first ones</${Link}>`} ${next
         && html`<${Link} class="button" to=${`/witnesses?after=${encodeURIComponent(next)}`}>More</${Link}>`}</p>
     </${Card}>

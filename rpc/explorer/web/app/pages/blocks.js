@@ -1,0 +1,68 @@
+// All blocks, newest first: when and by whom each was made, and how much is in it.
+import { BLOCKS_KEPT, lastBlocks } from "../calls.js";
+import { milliseconds, useChain } from "../chain.js";
+import { numberText, timeText } from "../format.js";
+import { html } from "../html.js";
+import { hostOf } from "../parts/fork.js";
+import { Answer, Card, Page, Table } from "../parts/layout.js";
+import { BlockLink } from "../parts/values.js";
+import { Link, go, path } from "../router.js";
+import { useAnswer } from "../rpc.js";
+import { Account } from "../sentences.js";
+
+// `before` of the query is the number after the first block of the list. Without it, the list begins with the head and grows.
+export default function Blocks({ query }) {
+  const { head, overview, blocks, undone } = useChain();
+  const before = Math.min(Number(query.get("before")) || head + 1, head + 1);
+  const isLast = before > head;
+  const answer = useAnswer(() => (isLast ? null : lastBlocks(before - 1)), `${before} ${isLast} ${undone?.first ?? ""}`, String(before));
+  const first = overview.fork ? overview.fork.block_num + 1 : 1;
+  const oldest = Math.max(first, before - BLOCKS_KEPT);
+  return html`
+    <${Page} title="Blocks">
+      <${Card} title="Newest first" aside=${`${numberText(oldest)} to ${numberText(before - 1)} of ${numberText(head)}`}>
+        <div class="filters">
+          <${Link} class="button" to=${path.blocks()} aria-current=${isLast ? "page" : null}>Newest</${Link}>
+          ${!isLast && html`<${Link} class="button" to=${path.blocks(before + BLOCKS_KEPT)}>Newer</${Link}>`}
+          ${oldest > first && html`<${Link} class="button" to=${path.blocks(oldest)}>Older</${Link}>`}
+          <${GoTo} most=${head} />
+        </div>
+        ${isLast ? html`<${Rows} of=${blocks} />` : html`<${Answer} of=${answer}>${(found) => html`<${Rows} of=${found} />`}</${Answer}>`}
+        ${oldest > first
+          ? html`<p><${Link} class="button" to=${path.blocks(oldest)}>Older</${Link}></p>`
+          : overview.fork && html`<p class="muted">The blocks up to ${numberText(overview.fork.block_num)} are those of ${hostOf(overview.fork.source)}.</p>`}
+      </${Card}>
+    </${Page}>
+  `;
+}
+
+function GoTo({ most }) {
+  const leap = (event) => {
+    event.preventDefault();
+    const number = Number(new FormData(event.target).get("number"));
+    if (number) go(path.blocks(number + 1));
+  };
+  return html`
+    <form class="filters" onSubmit=${leap}>
+      <label>From block <input type="number" name="number" min="1" max=${most} required /></label>
+      <button>Go</button>
+    </form>
+  `;
+}
+
+function Rows({ of }) {
+  const { overview } = useChain();
+  // The slots without a block are known where the block before is.
+  const missed = ({ timestamp }, i) =>
+    of[i + 1] ? (milliseconds(timestamp) - milliseconds(of[i + 1].timestamp)) / 1000 / overview.block_interval - 1 : 0;
+  const columns = [
+    { title: "Block", isNumber: true, cell: ({ block_num }) => html`<${BlockLink} number=${block_num} />` },
+    { title: "Time, UTC", cell: ({ timestamp }) => html`<time datetime=${`${timestamp}Z`}>${timeText(timestamp)}</time>` },
+    { title: "Witness", cell: ({ witness }) => html`<${Account} name=${witness} />` },
+    { title: "Transactions", isNumber: true, cell: ({ transactions }) => numberText(transactions.length) },
+    { title: "Operations", isNumber: true,
+      cell: ({ transactions }) => numberText(transactions.reduce((sum, { operations }) => sum + operations.length, 0)) },
+    { title: "Missed slots before", isNumber: true, cell: (block, i) => (missed(block, i) ? numberText(missed(block, i)) : "") },
+  ];
+  return html`<${Table} caption="Blocks, newest first" columns=${columns} rows=${of} nothing="There are no blocks yet." />`;
+}
