@@ -24,6 +24,31 @@ def header_shows_the_head(browser: Browser, node: Node) -> None:
 
 
 @check
+def header_suggests_while_typing(browser: Browser, node: Node) -> None:
+    found = node.call("explorer_api.find", {"text": "al"})
+    with viewing(browser, node.url) as view:
+        view.open("/console")
+        field, suggestions = view.page.get_by_role("combobox", name="Find a block"), view.page.get_by_role("option")
+        field.type("al")
+        suggestions.first.wait_for()
+        same([text.split()[-1] for text in suggestions.all_inner_texts()], [hit["account"] for hit in found][:8])
+        view.demand(*view.audit())
+        field.press("Escape")
+        suggestions.first.wait_for(state="detached")
+        field.type("ice")
+        suggestions.first.wait_for()
+        field.press("ArrowDown")
+        same(suggestions.first.get_attribute("aria-selected"), "true")
+        field.press("Enter")
+        view.page.wait_for_url("**/@alice")
+        field.type("bob")
+        suggestions.first.click()
+        view.page.wait_for_url("**/@bob")
+        same(field.input_value(), "")
+        view.demand()
+
+
+@check
 def home_shows_what_comes_without_being_loaded_anew(browser: Browser, node: Node) -> None:
     with viewing(browser, node.url) as view:
         view.open("/")

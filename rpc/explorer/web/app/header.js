@@ -5,6 +5,7 @@ import { html, useEffect, useRef, useState } from "./html.js";
 import { hostOf } from "./parts/fork.js";
 import { Problem } from "./parts/layout.js";
 import { BlockLink, Ticking } from "./parts/values.js";
+import { addressOf, nameOf } from "./pages/search.js";
 import { Link, go, useAddress } from "./router.js";
 import { call } from "./rpc.js";
 
@@ -24,6 +25,9 @@ const PAGES = [
 ];
 const DRIFT_SECONDS = 30;
 const THEME = "theme";
+const SUGGESTIONS_FROM_LETTERS = 2;
+const SUGGESTIONS_AFTER_MILLISECONDS = 200;
+const SUGGESTIONS_MAX = 8;
 
 export function Header() {
   const { overview } = useChain();
@@ -63,14 +67,56 @@ function Pages() {
   `;
 }
 
+// What a text that is being typed can stand for: the hits that have a page.
+function useSuggestions(text) {
+  const [hits, setHits] = useState([]);
+  useEffect(() => {
+    if (text.length < SUGGESTIONS_FROM_LETTERS) {
+      setHits([]);
+      return undefined;
+    }
+    let isOver = false;
+    const timer = setTimeout(async () => {
+      const found = await call("explorer_api.find", { text }).catch(() => []);
+      if (!isOver) setHits(found.filter(addressOf).slice(0, SUGGESTIONS_MAX));
+    }, SUGGESTIONS_AFTER_MILLISECONDS);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [text]);
+  return hits;
+}
+
 function Search() {
   const [text, setText] = useState("");
+  const [isOpen, setOpen] = useState(false);
+  const [chosen, setChosen] = useState(-1);
+  const sought = text.trim();
+  const hits = useSuggestions(sought);
+  const isShown = isOpen && hits.length > 0;
+  const leave = (to) => {
+    setText("");
+    setOpen(false);
+    go(to);
+  };
   const find = (event) => {
     event.preventDefault();
-    const sought = text.trim();
-    if (!sought) return;
-    setText("");
-    go(`/search?q=${encodeURIComponent(sought)}`);
+    if (isShown && hits[chosen]) leave(addressOf(hits[chosen]));
+    else if (sought) leave(`/search?q=${encodeURIComponent(sought)}`);
+  };
+  const type = (event) => {
+    setText(event.target.value);
+    setOpen(true);
+    setChosen(-1);
+  };
+  const move = (event) => {
+    if (!isShown) return;
+    const steps = { ArrowDown: 1, ArrowUp: -1 };
+    if (event.key === "Escape") setOpen(false);
+    else if (event.key in steps) setChosen(Math.max(-1, Math.min(hits.length - 1, chosen + steps[event.key])));
+    else return;
+    event.preventDefault();
   };
   useEffect(() => {
     const focus = (event) => {
@@ -84,8 +130,16 @@ function Search() {
   return html`
     <form class="search" role="search" onSubmit=${find}>
       <label class="hidden" for="search">Find a block, transaction, account, post, public key or token</label>
-      <input id="search" type="search" placeholder="Search blocks, transactions, @accounts, author/permlink, keys, tokens"
-        autocomplete="off" spellcheck="false" maxlength="400" value=${text} onInput=${(event) => setText(event.target.value)} />
+      <input id="search" type="text" enterkeyhint="search" placeholder="Search blocks, transactions, @accounts, author/permlink, keys, tokens"
+        autocomplete="off" spellcheck="false" maxlength="400" value=${text} onInput=${type} onKeyDown=${move} onBlur=${() => setOpen(false)}
+        role="combobox" aria-autocomplete="list" aria-expanded=${isShown ? "true" : "false"} aria-controls=${isShown ? "suggestions" : null}
+        aria-activedescendant=${isShown && chosen >= 0 ? `suggestion-${chosen}` : null} />
+      ${isShown && html`
+        <ul id="suggestions" class="suggestions" role="listbox" aria-label="Suggestions" onMouseDown=${(event) => event.preventDefault()}>
+          ${hits.map((hit, i) => html`
+            <li key=${i} id=${`suggestion-${i}`} role="option" aria-selected=${i === chosen ? "true" : "false"}
+              onClick=${() => leave(addressOf(hit))}><span class="badge">${hit.kind}</span> ${nameOf(hit)}</li>`)}
+        </ul>`}
       <button>Find</button>
     </form>
   `;

@@ -30,7 +30,7 @@ function leadsTo(hits) {
 }
 
 // A key leads to its account if it has one.
-function addressOf(hit) {
+export function addressOf(hit) {
   if (hit.kind === "block") return path.block(hit.block_num);
   if (hit.kind === "transaction") return path.transaction(hit.id);
   if (hit.kind === "post") return path.post(hit.account, hit.permlink);
@@ -47,19 +47,22 @@ function Hits({ of, isLeading }) {
     </${Card}>`;
 }
 
+// The words that name a hit.
+export function nameOf(hit) {
+  if (hit.kind === "block") return `block ${numberText(hit.block_num)}`;
+  if (hit.kind === "transaction") return `transaction ${shortId(hit.id, 12)}`;
+  if (hit.kind === "post") return `${hit.account}/${hit.permlink}`;
+  if (hit.kind === "community") return hit.name;
+  if (hit.kind === "token") return hit.symbol ? `${hit.symbol} (${hit.nai})` : hit.nai;
+  if (hit.kind === "key") return `${shortId(hit.key, 12)} of ${hit.accounts[0]}`;
+  return hit.account;
+}
+
 function Hit({ of }) {
   if (of.kind === "key") return html`<${Key} of=${of} />`;
-  const names = {
-    block: `block ${numberText(of.block_num ?? 0)}`,
-    transaction: `transaction ${shortId(of.id ?? "", 12)}`,
-    post: `${of.account}/${of.permlink}`,
-    community: of.name,
-    token: of.symbol ? `${of.symbol} (${of.nai})` : of.nai,
-    account: of.account,
-  };
   const where = of.kind === "transaction" && (of.block_num === null ? ", waits for a block" : `, in block ${numberText(of.block_num)}`);
   if (of.account === ALL_OTHERS) return html`<${Link} to=${addressOf(of)}><${AllOthers} /></${Link}>`;
-  return html`<span class="badge">${of.kind}</span> <${Link} to=${addressOf(of)}>${names[of.kind]}</${Link}>${where}`;
+  return html`<span class="badge">${of.kind}</span> <${Link} to=${addressOf(of)}>${nameOf(of)}</${Link}>${where}`;
 }
 
 function Key({ of }) {
