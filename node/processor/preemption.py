@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from node.runtime.clock import TimeLimit
+from node.runtime.memory import collect_young
 from rpc.jsonrpc.scheduler import ReadGate, Stopwatch, yield_to_others
 from state.protocol.work import Work
 
@@ -58,6 +59,7 @@ class Preemption:
         try:
             is_done = False
             while not is_done:
+                collect_young()
                 await yield_to_others()
                 now = self._stopwatch()
                 self._time_limit.extend(now - self._left)

@@ -2,11 +2,12 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from state.store.entries import Entries
 from state.store.keys import TOP, ComputedKey, Entry, Where, bound_function, entry_function, fields_of
-from state.store.rows import Restore, Row, RowSource
+from state.store.rows import RESTORE_CHUNK, Restore, Row, RowSource
 from state.store.unique import UniqueIndex
 
 RowT = TypeVar("RowT", bound=Row)
@@ -136,14 +137,18 @@ class OrderedIndex(Generic[RowT]):
         if old is not None:
             self._order.remove(old)
 
-    def restore(self, rows: dict[int, RowT], ids: list[int] | None = None) -> None:
-        """Replace all rows. Only the table calls this.
+    def restoring(self, rows: dict[int, RowT], ids: list[int] | None) -> Iterator[None]:
+        """Replace all rows in steps. Only the table calls this.
 
         `ids` can list the rows in the order of the index, which saves most comparisons. The result is correct even if that order is wrong.
         """
         self._version += 1
-        ordered = map(rows.__getitem__, ids) if ids and len(ids) == len(rows) and rows.keys() == set(ids) else rows.values()
-        self._order = Entries([entry for entry in map(self.entry, ordered) if entry is not None])
+        ordered = map(rows.__getitem__, ids) if ids and len(ids) == len(rows) and rows.keys() == set(ids) else iter(rows.values())
+        entries: list[Entry] = []
+        while some := list(islice(ordered, RESTORE_CHUNK)):
+            entries += [entry for entry in map(self.entry, some) if entry is not None]
+            yield
+        self._order = Entries(entries)
 
     def copy(self) -> Restore:
         """Copy the order, and return a function that restores the copy. Only the table calls this."""

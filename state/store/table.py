@@ -25,9 +25,7 @@ MODIFY_CLASH = "Could not modify object, most likely a uniqueness constraint was
 
 RowT = TypeVar("RowT", bound=Row)
 Declared = Unique | Ordered | Due | Grouped | GroupedIds | Packed
-Loose = (
-    DueIndex[RowT] | GroupedIndex[RowT] | GroupedIdsIndex[RowT] | PackedRows[RowT]
-)  # indices that are always up to date and don't order the rows
+Loose = DueIndex[RowT] | GroupedIndex[RowT] | GroupedIdsIndex[RowT] | PackedRows[RowT]  # always up to date, the rows in no order
 Changes = dict[str, Any]
 IndexUpdate = tuple[Any, Any, Any]  # an index, the old and the new entry of a row (None: the row is not in the index)
 Readers = tuple[tuple[Any, ...], tuple[Any, ...]]  # the eager and the lazy indices that read a field
@@ -286,7 +284,9 @@ class Table(BackgroundLoadable, Generic[RowT]):
             if len(keys.by_key) != len(rows):
                 raise NotUnique(RESTORE_CLASH)
         for order, ids in zip_longest(own["_orders"], orders):
-            if order is not None:
+            if isinstance(order, OrderedIndex):
+                yield from order.restoring(rows, ids)
+            elif order is not None:
                 order.restore(rows, ids)
             yield
         for order in own["_lazy"]:

@@ -2,8 +2,16 @@
 
 import gc
 import time
+import weakref
 
-from node.runtime.memory import SERVING_THRESHOLDS, collect_in_portions, freeze_loaded_objects, tune_collector
+from node.runtime.memory import (
+    SERVING_THRESHOLDS,
+    collect_in_portions,
+    collect_young,
+    collector_off,
+    freeze_loaded_objects,
+    tune_collector,
+)
 
 
 def test_collections_are_short_while_serving() -> None:
@@ -30,3 +38,20 @@ def test_collections_are_short_while_serving() -> None:
         gc.callbacks.remove(measure)
         gc.set_threshold(*before)
     assert 0 < longest < 0.05
+
+
+def test_young_garbage_is_collected_on_request() -> None:
+    def is_collected() -> bool:
+        circle = Circle()
+        circle.own, seen = circle, weakref.ref(circle)
+        del circle
+        collect_young()
+        return seen() is None
+
+    assert is_collected()
+    with collector_off():
+        assert not is_collected()
+
+
+class Circle:
+    own: object
