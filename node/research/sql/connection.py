@@ -45,6 +45,10 @@ def open_export(folder: Path, *, memory: str = MEMORY, threads: int | None = Non
             connection.execute(macro(each))
         connection.execute("COMMIT")
     except duckdb.Error as error:
+        connection.close()
+        # An export that runs at the same time has replaced the files of its last range.
+        if read_manifest(folder) != manifest:
+            return open_export(folder, memory=memory, threads=threads, temporary=temporary)
         raise NodeError(f"{folder} doesn't match its {NAME}: {first_line(error)}. Run its export again.") from None
     close_in(connection, [str(folder / path) for source in found for path in source.paths])
     return connection

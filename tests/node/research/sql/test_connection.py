@@ -6,12 +6,15 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from node.research.export.manifest import NAME
+from node.research.export.manifest import NAME, Manifest
+from node.research.sql import connection
 from node.research.sql.connection import open_export, read_manifest
 from node.research.sql.macros import MACROS
 from node.research.sql.shell import answer
 from node.runtime.errors import NodeError
 from state.plugins.social.scores import shown_reputation
+from tests.conftest import CASES
+from tests.export.comparing import exported, wanted_of
 from tests.helpers.golden import fails
 from tests.node.research.sql.conftest import Exported
 
@@ -149,3 +152,22 @@ def test_a_link_out_of_the_export_is_not_followed(workload: Exported, tmp_path: 
     chunk.symlink_to(tmp_path / "secret.parquet")
     with fails(NodeError):
         open_export(tmp_path / "export")
+
+
+def test_an_export_can_be_opened_while_it_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"chunk_blocks": 40, "tables": {"accounts": 0}}
+    log = CASES / "rewards" / "block_log"
+    exported(wanted_of(log, tmp_path, last=60, **options))
+    read = connection.read_manifest
+    found: list[Manifest] = []
+
+    def read_then_grow(folder: Path) -> Manifest:
+        found.append(read(folder))
+        if len(found) == 1:
+            exported(wanted_of(log, tmp_path, **options))
+        return found[-1]
+
+    monkeypatch.setattr(connection, "read_manifest", read_then_grow)
+    opened = open_export(tmp_path)
+    assert opened.sql("SELECT max(block) FROM blocks").fetchall() == [(105,)]
+    assert opened.sql("SELECT DISTINCT at_block FROM accounts_at").fetchall() == [(105,)]
