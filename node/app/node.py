@@ -24,6 +24,7 @@ from node.monitoring.disk_space import DiskSpace
 from node.monitoring.event_loop import EventLoopMonitor
 from node.monitoring.health import Parts, health, not_following
 from node.monitoring.metrics import Metrics
+from node.monitoring.node_history import NodeHistory
 from node.monitoring.warm_up import warm_periodically
 from node.processor.processor import Processor
 from node.runtime.errors import DiskError, FileError, NodeError
@@ -411,7 +412,10 @@ async def open_service(
     # Tests with a simulated disk start no other processes.
     if isinstance(settings.disk, SystemDisk):
         parts.processor.long_jobs.answer_read = partial(answer_read, service)
+    history = NodeHistory(parts)
+    nursery.start_soon(history.run)
     pages: dict[str, Callable[[], PageReply]] = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
+    pages["/metrics/history"] = history.page
     acceptor: OpenAcceptor = partial(Listener, hosts=http.hosts)
     if parts.readers is not None:
         parts.readers.serve(service, pages)

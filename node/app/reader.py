@@ -44,6 +44,7 @@ from node.replicas.readers.reader_chain import ReaderChain
 from node.runtime.errors import NodeError
 from node.runtime.logs import configure_logs
 from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune_collector
+from node.runtime.process_memory import memory_size
 from rpc.caller import Caller
 from rpc.http.access import AccessPolicy
 from rpc.http.connection_limits import ConnectionLimiter, limits_for
@@ -60,8 +61,7 @@ REPORT_SECONDS = 1
 FILE_POLL_SECONDS = 0.002
 TAKEN_AT_ONCE_MAX = 64
 PEER_SIZE_MAX = 1 << 10
-PAGES = ("/health", "/metrics")
-PAGE_SIZE = 4096
+PAGES = ("/health", "/metrics", "/metrics/history")
 
 Result = TypeVar("Result")
 
@@ -304,15 +304,6 @@ class OwnProcessor:
             except StopIteration as end:
                 value: Result = end.value
                 return value
-
-
-def memory_size() -> int:
-    """Return the resident memory of this process in bytes, including shared pages, or 0 if the system doesn't report it."""
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * PAGE_SIZE
-    except (OSError, ValueError, IndexError):
-        return 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Checks of charts: ranges that are chosen by dragging, linked charts, and the files that are saved of them."""
 
 import csv
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests.explorer.checks.base import check, same
 from tests.explorer.world import Node
 
 CANDLES, VOLUME = 0, 1  # the charts of the card
-HOUR = 3600
+HOUR, MINUTE = 3600, 60
 PIXELS_APART = 3  # the plots of two charts can begin at different pixels
 
 
@@ -58,6 +59,24 @@ def charts_are_saved(browser: Browser, node: Node) -> None:
             same([float(value) for value in row[1:]], [one["non_coin"][part] / one["coin"][part] for part in parts])
         picture = saved(view, card.get_by_role("button", name="Save as PNG").nth(CANDLES), ".png").read_bytes()
         assert picture.startswith(b"\x89PNG"), picture[:20]
+        view.demand()
+
+
+@check
+def node_charts_agree_with_its_history(browser: Browser, node: Node) -> None:
+    with viewing(browser, node.url) as view:
+        view.open("/node")
+        for title, name in (("Blocks over time", "blocks"), ("Transactions over time", "transactions"), ("Calls over time", "calls")):
+            card = view.section(title)
+            card.locator("canvas").wait_for()
+            _, *rows = csv.reader(saved(view, card.get_by_role("button", name="Save as CSV"), ".csv").read_text().splitlines())
+            found = view.page.evaluate("fetch('/metrics/history').then((reply) => reply.json())")
+            times = [datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for seconds in found["time"]]
+            same([row[0] for row in rows], times[1 : len(rows) + 1])
+            seconds = MINUTE if name == "blocks" else 1
+            for i, row in enumerate(rows):
+                made = (found[name][i + 1] - found[name][i]) * seconds / (found["time"][i + 1] - found["time"][i])
+                assert abs(float(row[1]) - made) < 1e-9, (title, i, row, made)
         view.demand()
 
 

@@ -7,6 +7,18 @@ export async function readMetrics() {
   return parse(await reply.text());
 }
 
+// The node's course since its start: {interval, time, blocks, transactions, calls, refused, memory}, totals at each time.
+export async function readHistory() {
+  const reply = await fetch("/metrics/history");
+  if (!reply.ok) throw new Error(`The node answered ${reply.status}`);
+  return reply.json();
+}
+
+// The increase of a total in each interval between two times, in units of `seconds`; null where no time has passed.
+export function ratesOf(times, totals, seconds = 1) {
+  return totals.slice(1).map((total, i) => (times[i + 1] > times[i] ? ((total - totals[i]) * seconds) / (times[i + 1] - times[i]) : null));
+}
+
 export function parse(text) {
   const families = new Map();
   for (const line of text.split("\n")) {

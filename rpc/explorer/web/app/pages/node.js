@@ -2,13 +2,16 @@
 import { useChain } from "../chain.js";
 import { bytesText, durationText, numberText } from "../format.js";
 import { html, useEffect, useState } from "../html.js";
+import { Chart } from "../parts/chart.js";
 import { Answer, Card, Facts, Page, Problem, Table } from "../parts/layout.js";
 import { Bar, Json } from "../parts/values.js";
-import { histogramOf, readMetrics, valueOf } from "../metrics.js";
+import { histogramOf, ratesOf, readHistory, readMetrics, valueOf } from "../metrics.js";
 import { Link, path } from "../router.js";
 import { useAnswer, useCall } from "../rpc.js";
 
 const EVERY_MILLISECONDS = 3000;
+const HISTORY_EVERY = 5; // readings
+const MINUTE_SECONDS = 60;
 const METHODS_SHOWN = 40;
 const TABLES_SHOWN = 60;
 const LARGE_SHARE = 0.01; // of all tables' memory: those with less are folded into details
@@ -40,9 +43,10 @@ export default function Node() {
     <${Page} title="Node" heading="This node">
       ${error && html`<${Problem} error=${error} />`}
       ${now && html`
-        <div class="grid">
+        <div class="grid flow">
           <${Health} families=${now.families} />
           <${Blocks} families=${now.families} />
+          <${Course} />
         </div>
         <${Calls} now=${now} before=${before} />
         <${Memory} families=${now.families} />`}
@@ -77,6 +81,31 @@ function Health({ families }) {
       <details><summary class="muted">/health as JSON</summary>
         <${Answer} of=${answer}>${(found) => html`<${Json} of=${found} label="health" />`}</${Answer}></details>
     </${Card}>
+  `;
+}
+
+// The node over the time since its start, as it samples itself.
+function Course() {
+  const [history, setHistory] = useState(null);
+  useEffect(() => {
+    const read = () => readHistory().then(setHistory, () => {}); // what was read last stays; the page says by itself that the node is away
+    read();
+    const timer = setInterval(read, HISTORY_EVERY * EVERY_MILLISECONDS);
+    return () => clearInterval(timer);
+  }, []);
+  if (!history) return null;
+  const { time, memory, interval } = history;
+  const x = time.slice(1);
+  const chart = (title, unit, series, rest = {}) => html`
+    <${Card} title=${title} aside=${`since the start, every ${durationText(interval)}`}>
+      <${Chart} x=${x} sync="node" height=${150} label=${title} unit=${unit} series=${series} ...${rest} />
+    </${Card}>`;
+  const rate = (label, totals, seconds, kind = "steps-before") => ({ label, kind, values: ratesOf(time, totals, seconds) });
+  return html`
+    ${chart("Blocks over time", "per minute", [rate("Blocks", history.blocks, MINUTE_SECONDS)])}
+    ${chart("Transactions over time", "per second", [rate("Transactions", history.transactions)])}
+    ${chart("Calls over time", "per second", [rate("Calls", history.calls), rate("Refused", history.refused, 1, "line")])}
+    ${chart("Memory over time", "", [{ label: "Memory", kind: "line", values: memory.slice(1) }], { format: bytesText })}
   `;
 }
 
