@@ -4,7 +4,7 @@ Source: block-processing.md §7.1, §7.2 (the in-memory variant); rpc-api.md §6
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from state.chain.blocks import NO_TRANSACTION
 from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount
@@ -203,6 +203,11 @@ def locate_transaction(state: State, trx_id: bytes) -> tuple[int, int] | None:
     """Return the block number of a transaction and its index in the block, or None if it isn't on the main branch."""
     place = ACCOUNT_HISTORY.of(state).transactions.get(trx_id)
     return None if place is None else (place >> BLOCK_SHIFT, place & NO_TRANSACTION)
+
+
+def block_numbers_of(state: State, prefix: bytes) -> Iterator[tuple[bytes, int]]:
+    """Yield the ids of transactions of the main branch that start with one or more bytes, with the numbers of their blocks."""
+    return ((trx_id, place >> BLOCK_SHIFT) for trx_id, place in ACCOUNT_HISTORY.of(state).transactions.starting(prefix))
 
 
 def install(state: State) -> AccountHistory:

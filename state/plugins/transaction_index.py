@@ -21,6 +21,7 @@ RECORD_BYTES = RECORD.size
 pack_position = POSITION_LAYOUT.pack  # bound once, since each transaction calls it
 BUCKETS = 1 << 8  # for the first byte of an id
 BUCKETS_PER_CHUNK = 16
+MATCHES_MAX = 10_000  # of the first bytes of an id, including those in the middle of a record
 
 
 class TransactionIndex:
@@ -48,6 +49,16 @@ class TransactionIndex:
             at = bucket.find(trx_id, at + 1)
         found: int | None = None if at < 0 else POSITION_LAYOUT.unpack_from(bucket, at + ID_BYTES)[0]
         return found
+
+    def starting(self, prefix: bytes) -> Iterator[tuple[bytes, int]]:
+        """Yield the ids that start with one or more bytes, oldest first, with their positions. A search stops after MATCHES_MAX matches."""
+        bucket, at = self.buckets[prefix[0]], -1
+        for _ in range(MATCHES_MAX):
+            at = bucket.find(prefix, at + 1)
+            if at < 0:
+                return
+            if at % RECORD_BYTES == 0:
+                yield RECORD.unpack_from(bucket, at)
 
     def add(self, trx_id: bytes, position: int) -> None:
         """Add a new id with its position."""

@@ -1,4 +1,4 @@
-"""Text search for blocks, transactions, accounts, posts, communities, public keys and tokens."""
+"""Text search for blocks, transactions, accounts, posts, communities, tags, proposals, public keys and tokens."""
 
 import re
 from collections.abc import Iterator
@@ -6,14 +6,19 @@ from itertools import islice
 from typing import Annotated, NotRequired, TypedDict
 from urllib.parse import unquote
 
+from rpc.api.discussions import latest_replies
+from rpc.api.explorer.titles import title_of
 from rpc.api.explorer.transactions import find_transaction
 from rpc.declare.arguments import Example, Text, UInt32
 from rpc.declare.method import method
 from state.chain.chain import Chain
 from state.effects.tokens import token_with_name
 from state.plugins.account_by_key import ACCOUNT_BY_KEY, references
+from state.plugins.account_history import ACCOUNT_HISTORY, block_numbers_of
+from state.plugins.social.communities.lists import has_words
 from state.plugins.social.plugin import COMMUNITIES
-from state.protocol.errors import ChainError
+from state.plugins.tags.plugin import TAGS
+from state.protocol.errors import ChainError, UnreadableBlock
 from state.protocol.keys.keys import public_key_from_text, public_key_text
 from state.protocol.transaction import block_number
 from state.protocol.values.asset import COIN, SBD, VESTS, nai_text, symbol_from_digits
@@ -27,14 +32,29 @@ PREFIX_SIZES = range(2, 9)
 NAI = re.compile(r"(?:@@)?(\d{8})\d")
 NUMBER = re.compile(r"#?\d[\d,._ ]*")
 ID = re.compile(r"[0-9a-f]{40}")
+ID_PREFIX = re.compile(r"[0-9a-f]{6,39}")
+BLOCK_DIGITS = 8  # of a block id, which are the number of the block
 NAME = re.compile(r"[a-z][a-z0-9.-]*")
+TAG = re.compile(r"#([^\W\d_][\w-]*)")
+PROPOSAL = re.compile(r"proposals?\b\s*#?(.*)", re.IGNORECASE)
+NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789-."
+SIMILAR_UNITS = 20  # of work for all names that differ in one character
+WORDS_MIN = 3  # characters of a text that titles are searched for
+WORDS_MAX = 10
+POSTS_READ_MAX = 500
+COMMUNITIES_READ_MAX = PROPOSALS_READ_MAX = 500
+ACCOUNTS_READ_MAX = 5_000
+ROWS_OF_UNIT = 20  # rows of these tables that are read per unit of work
+ROLES = ("owner", "active", "posting")
 
 
 class Hit(TypedDict):
-    """A search result. `kind` is block, transaction, account, post, community, key or token, and determines which other members are
-    present.
+    """A search result. `kind` is block, transaction, account, post, community, tag, proposal, key or token, and determines which other
+    members are present.
 
-    `is_exact` is false for an account whose name only starts with the text, and for an author who was found instead of an unknown post.
+    `is_exact` is false for an account or an id that only starts with the text, for results whose titles have the words, and for an author
+    who was found instead of an unknown post. `is_similar` is true for an account whose name differs in one character. `roles` are the roles
+    in which accounts have a key.
     """
 
     kind: str
@@ -48,15 +68,25 @@ class Hit(TypedDict):
     accounts: NotRequired[list[str] | None]
     nai: NotRequired[str]
     symbol: NotRequired[str | None]
+    tag: NotRequired[str]
+    proposal_id: NotRequired[UInt32]
+    title: NotRequired[str]
+    roles: NotRequired[dict[str, list[str]]]
+    is_similar: NotRequired[bool]
 
 
 @method("explorer_api.find")
 def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
     """Return at most 20 search results for a query, best first.
 
-    `text` can be the number or id of a block, the id of a transaction, the name of an account or its first letters, the author/permlink of
-    a post or the URL of its page, the name of a community, a public key, or the NAI or letters of a token. A pending transaction's block is
-    null. A key's accounts are null without the plugin account_by_key.
+    `text` can be the number or id of a block, the id of a transaction or its first 6 or more digits, the name of an account or its first
+    letters, the author/permlink of a post or the URL of its page, the name of a community, `#` and a tag, `proposal` with its id or words
+    of its subject, a public key, or the NAI or letters of a token. Without an exact result, words of three or more letters are also
+    searched for in the titles of the 500 posts that were changed last, and of 500 communities and proposals. Without any result, accounts
+    are returned whose names differ in one character.
+
+    A pending transaction's block is null. Memo keys are found among the first 5,000 accounts. A key's accounts are null if none is found
+    and the plugin account_by_key is off.
     """
     query = text[:TEXT_MAX].strip()
     return list(islice(hits(chain, query), HITS_MAX)) if query else []
@@ -64,20 +94,128 @@ def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
 
 def hits(chain: Chain, text: str) -> Iterator[Hit]:
     """Yield search results for a query, best first."""
+    text = text.removesuffix("…").removesuffix("...")
+    is_found = is_exact = False
+    for hit in named(chain, text):
+        is_found, is_exact = True, is_exact or hit["is_exact"]
+        yield hit
+    if not is_exact:
+        for hit in titled(chain.state, text):
+            is_found = True
+            yield hit
+    if not is_found:
+        yield from find_similar_accounts(chain.state, text.removeprefix("@").lower())
+
+
+def named(chain: Chain, text: str) -> Iterator[Hit]:
+    """Yield what has this number, id, name or key, and what has a name or an id that starts with the text."""
     state = chain.state
     number = int(re.sub(r"\D", "", text)[:20]) if NUMBER.fullmatch(text) else 0
     if 0 < number <= state.props.head_block_number:
         yield {"kind": "block", "is_exact": True, "block_num": number}
     if ID.fullmatch(text.lower()):
         yield from find_by_id(chain, bytes.fromhex(text))
+    elif ID_PREFIX.fullmatch(text.lower()):
+        yield from find_by_id_prefix(chain, text.lower())
     yield from find_token(state, text)
     yield from find_key(state, text)
+    yield from find_tag(state, text)
+    yield from find_proposals(state, text)
     author, permlink = parse_author_and_permlink(text)
     if permlink:
         yield from find_post(state, author, permlink)
     elif author:
         yield from find_account_and_community(state, author)
         yield from find_accounts_starting_with(state, author)
+
+
+def titled(state: State, text: str) -> Iterator[Hit]:
+    """Yield the communities, proposals and posts that have all words of a text in their titles. Only the newest posts are read."""
+    words = text.lower().split()
+    if len("".join(words)) < WORDS_MIN or len(words) > WORDS_MAX or "/" in text:
+        return
+    index = COMMUNITIES.find(state)
+    for row in () if index is None else islice(index.communities.scan(), COMMUNITIES_READ_MAX):
+        count_row(state, row.id)
+        if has_words(row, words):
+            yield {"kind": "community", "is_exact": False, "name": row.name, "title": row.title}
+    if not PROPOSAL.fullmatch(text):
+        yield from proposals_with(state, words)
+    for comment in islice(latest_replies(state, ""), POSTS_READ_MAX):
+        try:
+            title = title_of(state, comment.id)
+        except UnreadableBlock:
+            continue
+        if all(word in title.lower() for word in words):
+            yield {"kind": "post", "is_exact": False, "account": comment.author, "permlink": comment.permlink, "title": title}
+
+
+def count_row(state: State, number: int) -> None:
+    """Count the work of reading a row. `number` increases with each row."""
+    if number % ROWS_OF_UNIT == 0:
+        state.work.spend(1, "searched rows")
+
+
+def find_by_id_prefix(chain: Chain, digits: str) -> Iterator[Hit]:
+    """Yield the block and the transactions whose ids start with these hex digits. Transactions in blocks need account_history."""
+    state = chain.state
+    number = int(digits[:BLOCK_DIGITS], 16) if len(digits) >= BLOCK_DIGITS else 0
+    block = chain.block_by_number(number) if 0 < number <= state.props.head_block_number else None
+    if block is not None and block.id.hex().startswith(digits):
+        yield {"kind": "block", "is_exact": False, "block_num": number, "id": block.id.hex()}
+    for trx in chain.pending:
+        if trx.id.hex().startswith(digits):
+            yield {"kind": "transaction", "is_exact": False, "block_num": None, "id": trx.id.hex()}
+    if ACCOUNT_HISTORY.is_on(state):
+        for trx_id, place in block_numbers_of(state, bytes.fromhex(digits[: len(digits) // 2 * 2])):
+            if trx_id.hex().startswith(digits):
+                yield {"kind": "transaction", "is_exact": False, "block_num": place, "id": trx_id.hex()}
+
+
+def find_tag(state: State, text: str) -> Iterator[Hit]:
+    """Yield the tag that follows `#`, if posts have it. Without the plugin tags, nothing is found."""
+    match, index = TAG.fullmatch(text), TAGS.find(state)
+    if match is not None and index is not None and index.rests.by_tag.get(match[1].lower()) is not None:
+        yield {"kind": "tag", "is_exact": True, "tag": match[1].lower()}
+
+
+def find_proposals(state: State, text: str) -> Iterator[Hit]:
+    """Yield the proposal whose id follows the word `proposal`, or the proposals whose subjects have the words that follow it."""
+    match = PROPOSAL.fullmatch(text)
+    if match is None:
+        return
+    if not re.fullmatch(r"[0-9]{1,18}", match[1]):
+        yield from proposals_with(state, match[1].lower().split())
+    elif (row := state.proposals.by_proposal_id.get(int(match[1]))) is not None:
+        yield {"kind": "proposal", "is_exact": True, "proposal_id": row.proposal_id, "title": row.subject}
+
+
+def proposals_with(state: State, words: list[str]) -> Iterator[Hit]:
+    """Yield the proposals that have all of these words in their subjects."""
+    for row in islice(state.proposals.by_proposal_id.starting(0), PROPOSALS_READ_MAX):
+        count_row(state, row.id)
+        if all(word in row.subject.lower() for word in words):
+            yield {"kind": "proposal", "is_exact": False, "proposal_id": row.proposal_id, "title": row.subject}
+
+
+def find_similar_accounts(state: State, text: str) -> Iterator[Hit]:
+    """Yield the accounts whose names differ from a text in one character: it is missing, added, replaced, or swapped with the next one."""
+    if not NAME.fullmatch(text) or not WORDS_MIN <= len(text) <= NAME_MAX + 1:
+        return
+    state.work.spend(SIMILAR_UNITS, "similar names")
+    for name in sorted(similar_names(text)):
+        if state.accounts.by_name.get(name) is not None:
+            yield {"kind": "account", "is_exact": False, "account": name, "is_similar": True}
+
+
+def similar_names(text: str) -> set[str]:
+    """Return all texts that differ from this one in one character of a name."""
+    parts = [(text[:i], text[i:]) for i in range(len(text) + 1)]
+    shorter = {left + right[1:] for left, right in parts if right}
+    swapped = {left + right[1] + right[0] + right[2:] for left, right in parts if len(right) > 1}
+    replaced = {left + one + right[1:] for left, right in parts if right for one in NAME_CHARACTERS}
+    longer = {left + one + right for left, right in parts for one in NAME_CHARACTERS}
+    return shorter | swapped | replaced | longer
 
 
 def find_by_id(chain: Chain, wanted: bytes) -> Iterator[Hit]:
@@ -110,12 +248,21 @@ def find_token(state: State, text: str) -> Iterator[Hit]:
 
 
 def find_key(state: State, text: str) -> Iterator[Hit]:
-    """Yield a public key with its accounts. The key may have the prefix of another chain."""
+    """Yield a public key with its accounts. The key may have the prefix of another chain. Of memo keys, ACCOUNTS_READ_MAX are read."""
     key = read_key(text, state.spec.key_prefix)
     if key is None:
         return
-    names = list(references(state, key)[:HITS_MAX]) if ACCOUNT_BY_KEY.is_on(state) else None
-    yield {"kind": "key", "is_exact": True, "key": public_key_text(key, state.spec.key_prefix), "accounts": names}
+    roles: dict[str, list[str]] = {}
+    is_on = ACCOUNT_BY_KEY.is_on(state)
+    for name in references(state, key)[:HITS_MAX] if is_on else ():
+        row = state.authority(name)
+        roles[name] = [role for role in ROLES if any(key == own for own, _ in getattr(row, role).key_auths)]
+    for account in islice(state.accounts.scan(), ACCOUNTS_READ_MAX):
+        count_row(state, account.id)
+        if account.memo_key == key and len(roles) < HITS_MAX:
+            roles.setdefault(account.name, []).append("memo")
+    accounts = list(roles) if is_on or roles else None
+    yield {"kind": "key", "is_exact": True, "key": public_key_text(key, state.spec.key_prefix), "accounts": accounts, "roles": roles}
 
 
 def read_key(text: str, own: str) -> bytes | None:

@@ -53,8 +53,13 @@ def search_leads_to_what_is_meant(browser: Browser, node: Node) -> None:
             (f"{head:,}", f"/block/{head}"),
             (block["block_id"], "/block/5"),
             (sent, f"/transaction/{sent}"),
+            (f"{sent[:8]}…", f"/transaction/{sent}"),
+            (block["block_id"][:10], "/block/5"),
+            ("#life", "/posts/trending/life"),
+            ("proposal 0", "/proposal/0"),
             ("alice", "/@alice"),
             ("@alice", "/@alice"),
+            ("ali", "/@alice"),
             ("bob/unpaid", "/@bob/unpaid"),
             ("https://example.com/@bob/unpaid", "/@bob/unpaid"),
             (nai, f"/token/{nai}"),
@@ -64,8 +69,10 @@ def search_leads_to_what_is_meant(browser: Browser, node: Node) -> None:
             view.page.locator("#search").fill(text)
             view.page.keyboard.press("Enter")
             view.page.wait_for_url(lambda url, address=address: unquote(url).endswith(address), timeout=5000)
-        view.open("/search?q=ali")
-        holds(view.section("Found").inner_text(), "alice")
+        view.open("/search?q=co")
+        holds(view.section("Found").inner_text(), "coin.dao")
+        view.open("/search?q=alcie")
+        holds(view.section("Did you mean").inner_text(), "alice")
         view.open("/search?q=zzzzzz")
         holds(view.text(), "Nothing on this chain is called so")
         view.demand()

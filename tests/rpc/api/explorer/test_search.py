@@ -9,6 +9,7 @@ from state.plugins.social.plugin import COMMUNITIES
 from state.plugins.social.rows import Community
 from state.protocol.keys.keys import public_key, public_key_text
 from state.protocol.values.asset import nai_text, symbol_from_digits
+from state.tables.proposals import Proposal
 from state.tables.smt import SmtToken
 from tests.helpers.api import ApiChain, secret
 
@@ -17,12 +18,12 @@ METHOD = "explorer_api.find"
 
 @pytest.fixture(scope="module")
 def api() -> ApiChain:
-    made = ApiChain("dev", plugins=("account_by_key", "account_history", "communities", "debug_node_api"))
+    made = ApiChain("dev", plugins=("account_by_key", "account_history", "communities", "debug_node_api", "tags"))
     made.generate(3)
     made.account("alicia")
     made.account("zoe.the-first")
     made.chain.push_transaction(
-        made.transaction(Comment("", "news", "alicia", "hello", "Hello", "text", "{}"), signers=(secret("alicia"),))
+        made.transaction(Comment("", "news", "alicia", "hello", "Hello", "text", '{"tags": ["news"]}'), signers=(secret("alicia"),))
     )
     made.generate()
     return made
@@ -53,6 +54,54 @@ def test_blocks_and_transactions_by_id(api: ApiChain) -> None:
     trx = block.transactions[0].id.hex()
     assert found(api, trx) == [{"kind": "transaction", "is_exact": True, "block_num": 4, "id": trx}]
     assert found(api, block.id.hex()[:-1] + "x") == found(api, "00" * 20) == []
+
+
+@pytest.mark.parametrize("size", [8, 10, 11, 12, 39])
+def test_blocks_and_transactions_by_the_first_digits(api: ApiChain, size: int) -> None:
+    block = api.chain.block_by_number(4)
+    assert block is not None
+    number, trx = block.id.hex(), block.transactions[0].id.hex()
+    assert {"kind": "block", "is_exact": False, "block_num": 4, "id": number} in found(api, number[:size] + "…")
+    assert found(api, trx[:size]) == [{"kind": "transaction", "is_exact": False, "block_num": 4, "id": trx}]
+    assert found(api, trx[:5]) == found(api, trx[:size].translate(str.maketrans("0123456789abcdef", "123456789abcdef0"))) == []
+
+
+def test_a_pending_transaction_by_its_first_digits() -> None:
+    api = ApiChain("dev", plugins=("debug_node_api",))
+    api.generate(2)
+    api.account("alicia")
+    comment = Comment("", "news", "alicia", "hello", "Hello", "text", "{}")
+    api.chain.push_transaction(api.transaction(comment, signers=(secret("alicia"),)))
+    (trx,) = api.chain.pending
+    assert found(api, trx.id.hex()[:10]) == [{"kind": "transaction", "is_exact": False, "block_num": None, "id": trx.id.hex()}]
+
+
+def test_tags(api: ApiChain) -> None:
+    assert found(api, "#news") == found(api, "#NEWS") == [{"kind": "tag", "is_exact": True, "tag": "news"}]
+    assert found(api, "#nothing") == found(ApiChain("dev", plugins=()), "#news") == []
+
+
+def test_titles_of_posts(api: ApiChain) -> None:
+    post = {"kind": "post", "is_exact": False, "account": "alicia", "permlink": "hello", "title": "Hello"}
+    assert found(api, "hello") == found(api, "ELL") == [post]
+    assert found(api, "lo") == found(api, "hello there") == []
+
+
+def test_proposals() -> None:
+    api = ApiChain("dev", plugins=())
+    api.state.proposals.insert(Proposal(proposal_id=0, creator="alice", subject="Write the docs"))
+    api.state.proposals.insert(Proposal(proposal_id=7, creator="bob", subject="Docs for bob"))
+    first = {"kind": "proposal", "is_exact": True, "proposal_id": 0, "title": "Write the docs"}
+    second = {"kind": "proposal", "is_exact": False, "proposal_id": 7, "title": "Docs for bob"}
+    assert found(api, "proposal 0") == found(api, "Proposal #0") == [first]
+    assert found(api, "proposal docs") == found(api, "docs") == [first | {"is_exact": False}, second]
+    assert found(api, "docs bob") == [second]
+    assert found(api, "proposal 9") == found(api, "proposal nothing") == []
+
+
+@pytest.mark.parametrize("text", ["aliciaa", "alcia", "alicai", "alicja", "@ALCIA"])
+def test_a_name_with_a_typo(api: ApiChain, text: str) -> None:
+    assert account("alicia", False) | {"is_similar": True} in found(api, text)
 
 
 def test_accounts(api: ApiChain) -> None:
@@ -88,10 +137,12 @@ def test_a_missing_post_finds_its_author(api: ApiChain) -> None:
 def test_public_keys(api: ApiChain) -> None:
     key = api.state.authority("alice").owner.key_auths[0][0]
     own = public_key_text(key, "TST")
-    wanted = [{"kind": "key", "is_exact": True, "key": own, "accounts": ["alice"]}]
+    wanted = [{"kind": "key", "is_exact": True, "key": own, "accounts": ["alice"], "roles": {"alice": ["owner"]}}]
+    memo = public_key_text(api.state.account("alice").memo_key, "TST")
+    assert found(api, memo)[0]["roles"] == {"alice": ["memo"]}
     assert found(api, own) == found(api, public_key_text(key, "STM")) == wanted
     unknown = public_key_text(public_key(secret("nobody")), "TST")
-    assert found(api, unknown) == [{"kind": "key", "is_exact": True, "key": unknown, "accounts": []}]
+    assert found(api, unknown) == [{"kind": "key", "is_exact": True, "key": unknown, "accounts": [], "roles": {}}]
     assert found(api, own[:-1] + ("1" if own[-1] != "1" else "2")) == []
     assert found(ApiChain("dev", plugins=()), own)[0]["accounts"] is None
 
@@ -108,7 +159,9 @@ def test_communities_and_smt_tokens() -> None:
     api = ApiChain("dev", plugins=("communities", "debug_node_api"))
     api.generate(2)
     api.account("coin-100001")
-    COMMUNITIES.of(api.state).communities.insert(Community(name="coin-100001"))
+    COMMUNITIES.of(api.state).communities.insert(Community(name="coin-100001", title="Mountain people", about="We climb"))
+    titled = {"kind": "community", "is_exact": False, "name": "coin-100001", "title": "Mountain people"}
+    assert found(api, "mountain") == found(api, "people climb") == [titled]
     assert found(api, "coin-100001") == [account("coin-100001"), {"kind": "community", "is_exact": True, "name": "coin-100001"}]
     symbol = symbol_from_digits(12_345_678, 3)
     api.state.smt_tokens.insert(SmtToken(liquid_symbol=symbol, control_account="alice"))

@@ -4,6 +4,7 @@ import { durationText, timeText } from "../format.js";
 import { html, useState, useStyle } from "../html.js";
 import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Chips, Page, Problem } from "../parts/layout.js";
+import { PostName } from "../parts/names.js";
 import { Ticking, Time } from "../parts/values.js";
 import { Link, path, setQuery } from "../router.js";
 import { call, useCall } from "../rpc.js";
@@ -13,12 +14,11 @@ const SHOWN_MAX = 200;
 const BEFORE_SECONDS = 3;
 const DAY_MILLISECONDS = 86_400_000;
 
-const post = (of) => html`<${Link} to=${path.post(of.account, of.permlink)}>${of.account}/${of.permlink}</${Link}>`;
 const proposal = (of) => html`<${Link} to=${path.proposal(of.id)}>proposal ${of.id}</${Link}>`;
 
 // What each kind of thing says, and the words of its filter.
 export const KINDS = {
-  payout: ["payouts", (of) => html`${post(of)} is paid out: <b>${of.amount}</b>`],
+  payout: ["payouts", (of) => html`<${PostName} author=${of.account} permlink=${of.permlink} /> is paid out: <b>${of.amount}</b>`],
   conversion: ["conversions", (of) => html`<${Account} name=${of.account} /> gets ${chain.overview.tokens[0].symbol} for${" "}
     <b>${of.amount}</b> (request ${of.id})`],
   power_down: ["power-downs", (of) => html`<${Account} name=${of.account} /> powers down the next <b>${of.amount}</b>`],

@@ -6,6 +6,7 @@ import { html } from "../html.js";
 import { roughText } from "../parts/chart.js";
 import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
+import { PostName } from "../parts/names.js";
 import { Bar, Money, Time } from "../parts/values.js";
 import { Link, path, setQuery } from "../router.js";
 import { useAnswer } from "../rpc.js";
@@ -210,7 +211,7 @@ function About({ row, proposals, props, balance }) {
       <${Facts} of=${[
         ["By", html`<${Account} name=${row.creator} />`],
         ["Paid to", html`<${Account} name=${row.receiver} /> ${row.isReturn && html`<span class="badge accent">the treasury itself: pays back</span>`}`],
-        ["Explained in", html`<${Link} to=${path.post(row.creator, row.permlink)}>${row.creator}/${row.permlink}</${Link}>`],
+        ["Explained in", html`<${PostName} author=${row.creator} permlink=${row.permlink} />`],
         ["From", html`<${Time} at=${row.start_date} />`],
         ["To", html`<${Time} at=${row.end_date} />`],
         ["Asks for", html`<b>${amountText(row.daily_pay)}</b> a day, ${decimalText((units * BigInt(Math.round(days * 10000))) / 10000n,

@@ -1,9 +1,10 @@
-// What the text of the search stands for. One clear hit leads on to its page at once, several are listed.
+// The results of a search. A single result leads to its page at once, several are listed.
 import { useChain } from "../chain.js";
 import { numberText, shortId } from "../format.js";
 import { html, useEffect } from "../html.js";
 import { ALL_OTHERS, AllOthers } from "../parts/fork.js";
 import { Answer, Card, Page } from "../parts/layout.js";
+import { Title } from "../parts/text.js";
 import { Link, go, path } from "../router.js";
 import { useCall } from "../rpc.js";
 import { Account } from "../sentences.js";
@@ -23,10 +24,11 @@ export default function Search({ query }) {
   `;
 }
 
-// The address of the one hit that is clearly meant, or "". A name that only begins with the text is a suggestion.
+// The address of the only hit, or of the only exact one, or "". A name with a typo is only suggested.
 function leadsTo(hits) {
   const exact = hits.filter((hit) => hit.is_exact);
-  return exact.length === 1 ? addressOf(exact[0]) : "";
+  const [only, ...others] = exact.length ? exact : hits;
+  return only && !others.length && !only.is_similar ? addressOf(only) : "";
 }
 
 // A key leads to its account if it has one.
@@ -35,6 +37,8 @@ export function addressOf(hit) {
   if (hit.kind === "transaction") return path.transaction(hit.id);
   if (hit.kind === "post") return path.post(hit.account, hit.permlink);
   if (hit.kind === "community") return path.community(hit.name);
+  if (hit.kind === "tag") return path.posts("trending", hit.tag);
+  if (hit.kind === "proposal") return path.proposal(hit.proposal_id);
   if (hit.kind === "token") return path.token(hit.nai);
   if (hit.kind === "key") return hit.accounts?.length === 1 ? path.account(hit.accounts[0]) : "";
   return path.account(hit.account);
@@ -43,16 +47,22 @@ export function addressOf(hit) {
 function Hits({ of, isLeading }) {
   if (isLeading) return html`<p class="muted" role="status">Found.</p>`;
   if (!of.length) return html`<p class="note" role="status">Nothing on this chain is called so.</p><${Help} />`;
-  return html`<${Card} title="Found" aside=${numberText(of.length)}><ul class="list">${of.map((hit, i) => html`<li key=${i}><${Hit} of=${hit} /></li>`)}</ul>
+  const isSimilar = of.every((hit) => hit.is_similar);
+  return html`
+    <${Card} title=${isSimilar ? "Did you mean" : "Found"} aside=${numberText(of.length)}>
+      <ul class="list">${of.map((hit, i) => html`<li key=${i}><${Hit} of=${hit} /></li>`)}</ul>
     </${Card}>`;
 }
 
-// The words that name a hit.
+// The words that name a hit: its title if it has one.
 export function nameOf(hit) {
+  const title = html`<${Title} of=${hit.title} />`;
   if (hit.kind === "block") return `block ${numberText(hit.block_num)}`;
   if (hit.kind === "transaction") return `transaction ${shortId(hit.id, 12)}`;
-  if (hit.kind === "post") return `${hit.account}/${hit.permlink}`;
-  if (hit.kind === "community") return hit.name;
+  if (hit.kind === "post") return hit.title ? html`${title} by ${hit.account}` : `${hit.account}/${hit.permlink}`;
+  if (hit.kind === "community") return hit.title ? html`${title} (${hit.name})` : hit.name;
+  if (hit.kind === "tag") return `#${hit.tag}`;
+  if (hit.kind === "proposal") return html`proposal ${hit.proposal_id}: ${title}`;
   if (hit.kind === "token") return hit.symbol ? `${hit.symbol} (${hit.nai})` : hit.nai;
   if (hit.kind === "key") return `${shortId(hit.key, 12)} of ${hit.accounts[0]}`;
   return hit.account;
@@ -60,7 +70,7 @@ export function nameOf(hit) {
 
 function Hit({ of }) {
   if (of.kind === "key") return html`<${Key} of=${of} />`;
-  const where = of.kind === "transaction" && (of.block_num === null ? ", waits for a block" : `, in block ${numberText(of.block_num)}`);
+  const where = of.kind === "transaction" && (of.block_num === null ? ", pending" : `, in block ${numberText(of.block_num)}`);
   if (of.account === ALL_OTHERS) return html`<${Link} to=${addressOf(of)}><${AllOthers} /></${Link}>`;
   return html`<span class="badge">${of.kind}</span> <${Link} to=${addressOf(of)}>${nameOf(of)}</${Link}>${where}`;
 }
@@ -70,10 +80,11 @@ function Key({ of }) {
     <span class="badge">key</span> <span class="mono break">${of.key}</span>
     <div>
       ${of.accounts === null
-        ? html`<span class="muted">Whose it is, only nodes with the plugin <code>account_by_key</code> know.</span>`
+        ? html`<span class="muted">Its accounts can only be found with the plugin <code>account_by_key</code>.</span>`
         : of.accounts.length
-          ? html`of ${of.accounts.map((name, i) => html`${i ? ", " : ""}<${Account} name=${name} />`)}`
-          : "No account has it in an authority now."}
+          ? html`of ${of.accounts.map((name, i) => html`${i ? ", " : ""}<${Account} name=${name} />${" "}
+              <span class="muted">(${of.roles[name].join(", ")})</span>`)}`
+          : "No account has it in an authority now, nor as its memo key among the first 5,000 accounts."}
     </div>
   `;
 }
@@ -81,10 +92,13 @@ function Key({ of }) {
 function Help() {
   const { head } = useChain();
   const examples = [
-    ["a block", "its number, with or without commas, or its id", html`<${Link} to=${`/search?q=${head}`}>${numberText(head)}</${Link}>`],
-    ["a transaction", "its id: 40 hex digits", ""],
-    ["an account", "its name, or the beginning of it", html`<code>@alice</code>, <code>ali</code>`],
-    ["a post", "author and permlink, or the address of a page of it", html`<code>alice/hello</code>, <code>example.com/@alice/hello</code>`],
+    ["a block", "its number, with or without commas, or its id or the first 8 or more digits of it", html`<${Link} to=${`/search?q=${head}`}>${numberText(head)}</${Link}>`],
+    ["a transaction", "its id or the first 6 or more digits of it", html`<code>1f2e3d4c</code>`],
+    ["an account", "its name or the beginning of it; with one wrong letter, similar names are shown", html`<code>@alice</code>, <code>ali</code>`],
+    ["a post", "author and permlink, the address of a page of it, or words of its title if it is among the last 500", html`<code>alice/hello</code>, <code>example.com/@alice/hello</code>`],
+    ["a community", "its name, or words of its title", ""],
+    ["a tag", "posts with it", html`<code>#life</code>`],
+    ["a proposal", "its id, or words of its subject", html`<code>proposal 0</code>`],
     ["a public key", "leads to the accounts that have it", ""],
     ["a token", "its number or its letters", html`<code>@@000000021</code>`],
   ];
