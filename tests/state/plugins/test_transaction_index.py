@@ -5,6 +5,7 @@ from random import Random
 import pytest
 from msgspec import msgpack
 
+from state.plugins import transaction_index
 from state.plugins.transaction_index import BUCKETS, RECORD_BYTES, TransactionIndex, TransactionIndexPart
 from state.store.columns import CorruptData
 from state.store.rows import run_steps
@@ -32,6 +33,10 @@ def test_the_index_behaves_like_a_dictionary() -> None:
     assert len(places) == len(expected)
     assert dict(places) == expected
     assert all(places.get(trx_id) == place for trx_id, place in expected.items())
+    for trx_id in expected:
+        for size in (1, 3, 20):
+            prefix = trx_id[:size]
+            assert dict(places.starting(prefix)) == {one: place for one, place in expected.items() if one.startswith(prefix)}
 
 
 def test_bytes_across_two_records_are_not_an_id() -> None:
@@ -42,6 +47,15 @@ def test_bytes_across_two_records_are_not_an_id() -> None:
     assert places.get(across) is None
     places.add(across, 9)
     assert (places.get(across), places.get(second)) == (9, 7)
+
+
+def test_a_search_for_first_bytes_stops_after_a_number_of_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transaction_index, "MATCHES_MAX", 10)
+    places = TransactionIndex()
+    for place in range(20):
+        places.add(bytes(19) + bytes([place]), place)
+    # The zeros in the middle of a record match, too.
+    assert [trx_id[-1] for trx_id, _ in places.starting(bytes(12))] == [0]
 
 
 def test_an_id_of_another_size_is_unknown() -> None:
