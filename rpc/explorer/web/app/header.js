@@ -129,8 +129,8 @@ function Search() {
   }, []);
   return html`
     <form class="search" role="search" onSubmit=${find}>
-      <label class="hidden" for="search">Find a block, transaction, account, post, public key or token</label>
-      <input id="search" type="text" enterkeyhint="search" placeholder="Search blocks, transactions, @accounts, author/permlink, keys, tokens"
+      <label class="hidden" for="search">Find a block, transaction, account, post, tag, proposal, public key or token</label>
+      <input id="search" type="text" enterkeyhint="search" placeholder="Search blocks, transactions, @accounts, titles, #tags, proposals, keys, tokens"
         autocomplete="off" spellcheck="false" maxlength="400" value=${text} onInput=${type} onKeyDown=${move} onBlur=${() => setOpen(false)}
         role="combobox" aria-autocomplete="list" aria-expanded=${isShown ? "true" : "false"} aria-controls=${isShown ? "suggestions" : null}
         aria-activedescendant=${isShown && chosen >= 0 ? `suggestion-${chosen}` : null} />
