@@ -228,7 +228,7 @@ function Trades({ head, coin, price }) {
   ];
   return html`
     <${Card} title="Last trades" aside="newest first">
-      <${Answer} of=${answer}>${(trades) => html`<${Table} caption="Last trades" columns=${columns} rows=${rows(trades)} isStacked
+      <${Answer} of=${answer}>${(trades) => html`<${Table} caption="Last trades" columns=${columns} rows=${rows(trades)}
         nothing="Nobody has traded yet." />`}</${Answer}>
     </${Card}>
   `;
