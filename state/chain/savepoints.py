@@ -13,7 +13,7 @@ from state.chain.fork_database import ForkDatabase
 from state.chain.sidecars import Edits
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 from state.store import Row
-from state.store.rows import Restore, copying_values
+from state.store.rows import CopyOfRows, Restore, copying_values
 from state.tables import State
 
 
@@ -37,12 +37,13 @@ class StateCopy:
         self._parts.append(state.journal.copy())
         # Removed rows are in no table, but undoing can bring them back.
         gone = {id(row): row for row in state.journal.touched_objects() if isinstance(row, Row)}
-        self._gone = yield from copying_values(list(gone.values()), lambda: state.journal.on_undone())
+        self._gone = yield from copying_values(list(gone.values()), [], lambda: state.journal.on_undone())
         return self
 
     def discard(self) -> None:
         """Leave the copy's memory to be freed in parts. The copy can't be restored any more."""
-        self._state.journal.discarded[:] = self._parts
+        rows = [part for copied in self._parts if isinstance(copied, CopyOfRows) for part in copied.divide()]
+        self._state.journal.discarded[:] = [*rows, *self._parts]
         self._parts = []
 
     def restore(self) -> None:

@@ -1,7 +1,8 @@
 """`Row`, the base class of table rows, and helpers that share and copy their values."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -64,12 +65,32 @@ RESTORE_CHUNK = 1000  # rows restored between two pauses
 COPY_CHUNK = 10_000  # rows or lists copied in one step (at most 30 ms)
 
 
-def copying_values(rows: list[Any], pause: Callable[[], None]) -> Generator[None, None, Callable[[], list[Any]]]:
-    """Copy the values of rows in steps. The returned function restores the values and returns the rows that it changed.
+class CopyOfRows:
+    """Function that restores copied rows. `held` are the large containers of its closure."""
+
+    def __init__(self, restore: Restore, held: list[Any]) -> None:
+        self._restore, self._held = restore, held
+
+    def __call__(self) -> None:
+        """Restore the rows."""
+        self._restore()
+
+    def divide(self) -> Iterator[list[Any]]:
+        """Empty the containers, and yield their content in parts, each of which is freed in a short time. The copy can't be restored."""
+        for container in self._held:
+            values = iter(container.values() if isinstance(container, dict) else container)
+            while part := list(islice(values, COPY_CHUNK)):
+                yield part
+            container.clear()
+
+
+def copying_values(
+    rows: list[Any], kept: list[tuple[Any, ...]], pause: Callable[[], None]
+) -> Generator[None, None, Callable[[], list[Any]]]:
+    """Copy the values of rows into `kept` in steps. The returned function restores the values and returns the rows that it changed.
 
     That function calls `pause` after every RESTORE_CHUNK rows.
     """
-    kept: list[tuple[Any, ...]] = []
     for begin in range(0, len(rows), COPY_CHUNK):
         kept += map(astuple, rows[begin : begin + COPY_CHUNK])
         yield

@@ -16,7 +16,7 @@ from state.store.lazy.order import RELEASED_ROWS_MIN, UNREAD
 from state.store.lazy_index import LazyIndex
 from state.store.ordered import Ordered, OrderedIndex
 from state.store.packed import Packed, PackedRows, PackedUniqueIndex
-from state.store.rows import SHARED, SHARED_MAX, SPARSE_SHARE, Copying, Row, copying_values, more_shared, specialize_assignments
+from state.store.rows import SHARED, SHARED_MAX, SPARSE_SHARE, Copying, CopyOfRows, Row, copying_values, more_shared, specialize_assignments
 from state.store.setters import Setter, setter_maker
 from state.store.unique import RESTORE_CLASH, Unique, UniqueIndex, getter
 
@@ -303,7 +303,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
         rows, next_id, is_in_order = self._rows.copy(), self.next_id, self._in_order
         yield
         pause = self.journal.on_undone
-        values = yield from copying_values(list(rows.values()), pause)
+        values = yield from copying_values(listed := list(rows.values()), kept := list[Any](), pause)
         parts: list[Callable[[], None]] = []
         for index in self._keys:
             parts.append(partial(_replace, index.by_key, index.by_key.copy()))
@@ -325,7 +325,7 @@ class Table(BackgroundLoadable, Generic[RowT]):
             self.next_id, self._in_order = next_id, is_in_order
             self._version += 1
 
-        return put_back
+        return CopyOfRows(put_back, [rows, listed, kept])
 
     def release_indices(self, least: int = RELEASED_ROWS_MIN) -> None:
         """Free the memory of lazy indices with more than `least` changes since their last read. Call it periodically."""
