@@ -110,7 +110,9 @@ def hits(chain: Chain, text: str) -> Iterator[Hit]:
 def named(chain: Chain, text: str) -> Iterator[Hit]:
     """Yield what has this number, id, name or key, and what has a name or an id that starts with the text."""
     state = chain.state
-    number = int(re.sub(r"\D", "", text)[:20]) if NUMBER.fullmatch(text) else 0
+    # Eight or more digits with a leading 0 are the beginning of the id of a block.
+    is_number = NUMBER.fullmatch(text) and not (text[0] == "0" and len(text) >= BLOCK_DIGITS)
+    number = int(re.sub(r"\D", "", text)[:20]) if is_number else 0
     if 0 < number <= state.props.head_block_number:
         yield {"kind": "block", "is_exact": True, "block_num": number}
     if ID.fullmatch(text.lower()):

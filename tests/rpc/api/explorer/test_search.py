@@ -66,6 +66,11 @@ def test_blocks_and_transactions_by_the_first_digits(api: ApiChain, size: int) -
     assert found(api, trx[:5]) == found(api, trx[:size].translate(str.maketrans("0123456789abcdef", "123456789abcdef0"))) == []
 
 
+def test_digits_of_a_block_id_are_not_a_number(api: ApiChain) -> None:
+    assert {"kind": "block", "is_exact": True, "block_num": 3} not in found(api, "00000003")
+    assert found(api, "0000000003") == []
+
+
 def test_a_pending_transaction_by_its_first_digits() -> None:
     api = ApiChain("dev", plugins=("debug_node_api",))
     api.generate(2)
