@@ -93,7 +93,9 @@ function Search() {
   const [isOpen, setOpen] = useState(false);
   const [chosen, setChosen] = useState(-1);
   const sought = text.trim();
-  const hits = useSuggestions(sought);
+  const { overview } = useChain();
+  // A fork that isn't complete would ask its source for each text, and the source's answers are limited.
+  const hits = useSuggestions(overview.fork && !overview.fork.is_complete ? "" : sought);
   const isShown = isOpen && hits.length > 0;
   const leave = (to) => {
     setText("");
