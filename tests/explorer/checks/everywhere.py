@@ -59,7 +59,7 @@ def search_leads_to_what_is_meant(browser: Browser, node: Node) -> None:
             ("proposal 0", "/proposal/0"),
             ("alice", "/@alice"),
             ("@alice", "/@alice"),
-            ("ali", "/@alice"),
+            ("dav", "/@dave"),
             ("bob/unpaid", "/@bob/unpaid"),
             ("https://example.com/@bob/unpaid", "/@bob/unpaid"),
             (nai, f"/token/{nai}"),
