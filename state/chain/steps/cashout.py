@@ -5,8 +5,6 @@ balance times its claim divided by that sum. The payout per claim therefore chan
 Source: block-processing.md §3.15; operations.md §17.5.
 """
 
-from array import array
-
 from msgspec import Struct
 
 from state.effects.arithmetic import share
@@ -23,7 +21,6 @@ from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset, convert
 from state.protocol.values.integers import INT64_MAX, WORD64, WORD128
 from state.protocol.virtual import AuthorReward, CommentBenefactorReward, CommentPayoutUpdate, CommentReward, CurationReward
-from state.store.packed_integers import UINT32
 from state.tables import State
 from state.tables.content import Comment
 from state.tables.globals import RewardFund
@@ -62,8 +59,7 @@ def pay_from_fund(state: State, fund: RewardFund) -> None:
     now = state.head_time
     claims = decayed(state, fund)
     due = comments_due(state)
-    find = state.comments.find
-    for index, comment in enumerate(map(find, due), 1):
+    for index, comment in enumerate(due, 1):
         if not index % DUE_OF_UNIT:
             state.work.spend(1, "due posts")
         if comment.net_rshares > 0:
@@ -72,7 +68,7 @@ def pay_from_fund(state: State, fund: RewardFund) -> None:
     if due:
         pool = RewardPool(balance, claims, fund.author_reward_curve, fund.content_constant, fund.percent_curation_rewards)
         awarded = 0
-        for comment in map(find, due):
+        for comment in due:
             awarded += cash_out(state, comment, pool)
         balance = share(fund.reward_balance - awarded)
     state.reward_funds.set_claims(fund, claims, now, balance)
@@ -91,16 +87,16 @@ def decayed(state: State, fund: RewardFund) -> int:
     return (claims - claims * (state.head_time - fund.last_update) % WORD128 // period) % WORD128
 
 
-def comments_due(state: State) -> "array[int]":
-    """Return the ids of the comments whose payout is due, earliest first. The garbage collector would walk a list of objects."""
-    now, due = state.head_time, array(UINT32)
+def comments_due(state: State) -> list[Comment]:
+    """Return the comments whose payout is due, earliest first."""
+    now, due = state.head_time, list[Comment]()
     first = state.comments.by_due_payout.first()
     if first is None or first.cashout_time > now:
         return due
     for comment in state.comments.by_due_payout:
         if comment.cashout_time > now:
             break
-        due.append(comment.id)
+        due.append(comment)
         if not len(due) % DUE_OF_UNIT:
             state.work.spend(1, "due posts")
     state.work.announce(len(due) * PAYOUT_UNITS)
@@ -111,7 +107,7 @@ def pay_discussions(state: State) -> None:
     """Before hardfork 17: pay each due root with all its replies. Each payout reduces the fund for the next comment."""
     # Hardfork 8 halved the curation rewards.
     percent = 2500 if state.hardfork >= 8 else 5000
-    for root in map(state.comments.find, comments_due(state)):
+    for root in comments_due(state):
         for comment in list(state.comments.by_root.equal(root.root_comment)):
             props = state.props
             pool = RewardPool(props.total_reward_fund_coin, props.total_reward_shares2, QUADRATIC, CONTENT_CONSTANT, percent)
