@@ -28,6 +28,7 @@ from node.devchain.devchain import DevChain
 from node.processor.processor import Processor
 from node.runtime.clock import ChainClock
 from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune_collector
+from node.runtime.process_memory import memory_size
 from node.storage.blocklog import BlockLog
 from state.chain.chain import Chain
 from state.chain.skip import TRUSTED
@@ -46,11 +47,6 @@ SENDER = user(0)
 BODY, BODY_BYTES = "A body of some length, as posts have one: ", 210
 RANKED = ("trending", "hot", "created", "promoted", "payout")
 DISCUSSED = (*RANKED[:4], "active", "cashout", "votes", "children")
-
-
-def memory() -> int:
-    """Return the resident memory of this process in bytes."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
 def say(line: str) -> None:
@@ -167,7 +163,7 @@ def measure(accounts: int, posts: int, blocks: int, body_bytes: int) -> dict[str
         chain = ScaleChain(Path(folder), body_bytes)
         # As in a node, this copies the chain at its genesis. Later, the copy would have all rows.
         devchain = DevChain(chain, ChainClock())
-        sizes = [memory()]
+        sizes = [memory_size()]
         empty = max(blocks - posts // IN_BLOCK - BUSY_BLOCKS, 0)
         stages: tuple[Callable[[], None], ...] = (
             lambda: chain.add_accounts(accounts),
@@ -179,13 +175,13 @@ def measure(accounts: int, posts: int, blocks: int, body_bytes: int) -> dict[str
             stage()
             gc.collect()
             gc.freeze()
-            sizes.append(memory())
-            say(f"  in {time.perf_counter() - begun:.0f} s, {memory() / 1e9:.2f} GB")
+            sizes.append(memory_size())
+            say(f"  in {time.perf_counter() - begun:.0f} s, {memory_size() / 1e9:.2f} GB")
         found = {"recovery": {"recovery": recovery_seconds()}, "operations": operations(chain, accounts, posts)}
         found["calls"] = dict(calls(chain, devchain))
         each = [(end - start) / count for start, end, count in zip(sizes, sizes[1:], (accounts, posts, empty), strict=False)]
         found["memory"] = dict(zip(("an account", "a post", "an empty block"), each, strict=True))
-        found["memory"] |= {"all": sizes[-1], "all, after the calls": memory(), "block log": chain.log.size}
+        found["memory"] |= {"all": sizes[-1], "all, after the calls": memory_size(), "block log": chain.log.size}
         chain.log.close()
     return found
 

@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from bench.bodies import SMALL, bodies
 from bench.chain import NOW, BenchChain, user
-from bench.memory import memory, watch_own_memory
+from bench.memory import watch_own_memory
 from bench.recovery import recovery_seconds
 from node.app.service import new_service
 from node.devchain.devchain import DevChain
@@ -42,6 +42,7 @@ from node.processor.processor import Processor
 from node.runtime.clock import ChainClock
 from node.runtime.forked_child import ForkedChild
 from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune_collector
+from node.runtime.process_memory import memory_size
 from node.snapshots.folder import load, paths, save
 from node.specs.builder import load_spec
 from node.storage.disk import SystemDisk
@@ -437,7 +438,7 @@ async def save_snapshot(node: Node, folder: Path) -> None:
         nursery.start_soon(watch_own_memory, child.pid, sizes)
         seconds = json.loads(await child.wait())
         nursery.cancel_scope.cancel()
-    own, all_of_it = max(sizes), memory("self", "Rss")
+    own, all_of_it = max(sizes), memory_size()
     print(f"a fork: {child.pause * 1000:.0f} ms; the child has {own / all_of_it:.0%} of {all_of_it:,} bytes, and works {seconds:.1f} s")
 
 

@@ -31,7 +31,7 @@ class Due(TypedDict):
     """A scheduled event. `account` is the account that owns the event (null for events of the whole chain). `other` is a second account,
     for example the receiver of the funds.
 
-    Members that don't apply to an event's kind are null. `amount` is a string with the symbol, for a payout the one that is pending now. An
+    Members that don't apply to an event's kind are null. `amount` is a string with the symbol, for a payout its pending amount. An
     escrow can hold two amounts, which are joined by a comma: "1.000 SBD, 3.000 COIN".
     """
 
