@@ -5,7 +5,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 
-from playwright.sync_api import Browser, WebSocketRoute
+from playwright.sync_api import Browser, Route, WebSocketRoute
 
 from tests.explorer.browser import WAIT_MILLISECONDS, View, viewing
 from tests.explorer.checks.base import check, head, same, sees
@@ -132,5 +132,28 @@ def a_lost_connection_is_shown_and_found_again(browser: Browser, node: Node) -> 
         is_away[0] = False
         view.page.get_by_text("live", exact=True).wait_for()
         node.mine()
+        sees(view.page, head(node))
+        view.demand()
+
+
+@check
+def a_slow_node_is_waited_for(browser: Browser, node: Node) -> None:
+    held: list[Route] = []
+    is_slow = [True]
+
+    def answer(route: Route) -> None:
+        if is_slow[0] and route.request.method == "POST":
+            held.append(route)
+        else:
+            route.continue_()
+
+    with viewing(browser, node.url) as view:
+        view.page.route(f"{node.url}/", answer)
+        view.page.goto(node.url)
+        view.page.get_by_text("Loading…", exact=True).wait_for()
+        is_slow[0] = False
+        for route in held:
+            route.continue_()
+        view.settle()
         sees(view.page, head(node))
         view.demand()

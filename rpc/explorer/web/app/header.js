@@ -95,7 +95,7 @@ function Search() {
   const sought = text.trim();
   const { overview } = useChain();
   // A fork that isn't complete would ask its source for each text, and the source's answers are limited.
-  const hits = useSuggestions(overview.fork && !overview.fork.is_complete ? "" : sought);
+  const hits = useSuggestions(overview?.fork && !overview.fork.is_complete ? "" : sought);
   const isShown = isOpen && hits.length > 0;
   const leave = (to) => {
     setText("");
