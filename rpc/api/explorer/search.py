@@ -33,14 +33,14 @@ NAI = re.compile(r"(?:@@)?(\d{8})\d")
 NUMBER = re.compile(r"#?\d[\d,._ ]*")
 ID = re.compile(r"[0-9a-f]{40}")
 ID_PREFIX = re.compile(r"[0-9a-f]{6,39}")
-BLOCK_DIGITS = 8  # of a block id, which are the number of the block
+BLOCK_DIGITS = 8  # the first hex digits of a block id, which are the number of the block
 NAME = re.compile(r"[a-z][a-z0-9.-]*")
 TAG = re.compile(r"#([^\W\d_][\w-]*)")
 PROPOSAL = re.compile(r"proposals?\b\s*#?(.*)", re.IGNORECASE)
 NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789-."
 SIMILAR_UNITS = 20  # of work for all names that differ in one character
-WORDS_MIN = 3  # characters of a text that titles are searched for
-WORDS_MAX = 10
+CHARACTERS_MIN = 3  # of a text that is searched for in titles, and of a name with a typo
+WORDS_MAX = 10  # of a text that is searched for in titles; the other words are ignored
 POSTS_READ_MAX = 500
 COMMUNITIES_READ_MAX = PROPOSALS_READ_MAX = 500
 ACCOUNTS_READ_MAX = 5_000
@@ -81,9 +81,9 @@ def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
 
     `text` can be the number or id of a block, the id of a transaction or its first 6 or more digits, the name of an account or its first
     letters, the author/permlink of a post or the URL of its page, the name of a community, `#` and a tag, `proposal` with its id or words
-    of its subject, a public key, or the NAI or letters of a token. Without an exact result, words of three or more letters are also
-    searched for in the titles of the 500 posts that were changed last, and of 500 communities and proposals. Without any result, accounts
-    are returned whose names differ in one character.
+    of its subject, a public key, or the NAI or letters of a token. Without an exact result, the words of a text of three or more characters
+    are also searched for in the titles of the 500 posts that were changed last, and of 500 communities and proposals. Without any result,
+    accounts are returned whose names differ in one character.
 
     A pending transaction's block is null. Memo keys are found among the first 5,000 accounts. A key's accounts are null if none is found
     and the plugin account_by_key is off.
@@ -94,7 +94,7 @@ def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
 
 def hits(chain: Chain, text: str) -> Iterator[Hit]:
     """Yield search results for a query, best first."""
-    text = text.removesuffix("…").removesuffix("...")
+    text = text.removesuffix("…").removesuffix("...").strip()
     is_found = is_exact = False
     for hit in named(chain, text):
         is_found, is_exact = True, is_exact or hit["is_exact"]
@@ -108,7 +108,7 @@ def hits(chain: Chain, text: str) -> Iterator[Hit]:
 
 
 def named(chain: Chain, text: str) -> Iterator[Hit]:
-    """Yield what has this number, id, name or key, and what has a name or an id that starts with the text."""
+    """Yield the results with this number, id, name or key, and those with a name or an id that starts with the text."""
     state = chain.state
     # Eight or more digits with a leading 0 are the beginning of the id of a block.
     is_number = NUMBER.fullmatch(text) and not (text[0] == "0" and len(text) >= BLOCK_DIGITS)
@@ -133,8 +133,8 @@ def named(chain: Chain, text: str) -> Iterator[Hit]:
 
 def titled(state: State, text: str) -> Iterator[Hit]:
     """Yield the communities, proposals and posts that have all words of a text in their titles. Only the newest posts are read."""
-    words = text.lower().split()
-    if len("".join(words)) < WORDS_MIN or len(words) > WORDS_MAX or "/" in text:
+    words = words_of(text)
+    if len("".join(words)) < CHARACTERS_MIN or "/" in text:
         return
     index = COMMUNITIES.find(state)
     for row in () if index is None else islice(index.communities.scan(), COMMUNITIES_READ_MAX):
@@ -148,8 +148,19 @@ def titled(state: State, text: str) -> Iterator[Hit]:
             title = title_of(state, comment.id)
         except UnreadableBlock:
             continue
-        if all(word in title.lower() for word in words):
+        if has_all(title, words):
             yield {"kind": "post", "is_exact": False, "account": comment.author, "permlink": comment.permlink, "title": title}
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text that titles must have, in lower case."""
+    return text.lower().split()[:WORDS_MAX]
+
+
+def has_all(title: str, words: list[str]) -> bool:
+    """Whether a title contains all of these words."""
+    lowered = title.lower()
+    return all(word in lowered for word in words)
 
 
 def count_row(state: State, number: int) -> None:
@@ -187,7 +198,7 @@ def find_proposals(state: State, text: str) -> Iterator[Hit]:
     if match is None:
         return
     if not re.fullmatch(r"[0-9]{1,18}", match[1]):
-        yield from proposals_with(state, match[1].lower().split())
+        yield from proposals_with(state, words_of(match[1]))
     elif (row := state.proposals.by_proposal_id.get(int(match[1]))) is not None:
         yield {"kind": "proposal", "is_exact": True, "proposal_id": row.proposal_id, "title": row.subject}
 
@@ -196,13 +207,13 @@ def proposals_with(state: State, words: list[str]) -> Iterator[Hit]:
     """Yield the proposals that have all of these words in their subjects."""
     for row in islice(state.proposals.by_proposal_id.starting(0), PROPOSALS_READ_MAX):
         count_row(state, row.id)
-        if all(word in row.subject.lower() for word in words):
+        if has_all(row.subject, words):
             yield {"kind": "proposal", "is_exact": False, "proposal_id": row.proposal_id, "title": row.subject}
 
 
 def find_similar_accounts(state: State, text: str) -> Iterator[Hit]:
     """Yield the accounts whose names differ from a text in one character: it is missing, added, replaced, or swapped with the next one."""
-    if not NAME.fullmatch(text) or not WORDS_MIN <= len(text) <= NAME_MAX + 1:
+    if not NAME.fullmatch(text) or not CHARACTERS_MIN <= len(text) <= NAME_MAX + 1:
         return
     state.work.spend(SIMILAR_UNITS, "similar names")
     for name in sorted(similar_names(text)):

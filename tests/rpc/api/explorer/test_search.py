@@ -90,6 +90,7 @@ def test_titles_of_posts(api: ApiChain) -> None:
     post = {"kind": "post", "is_exact": False, "account": "alicia", "permlink": "hello", "title": "Hello"}
     assert found(api, "hello") == found(api, "ELL") == [post]
     assert found(api, "lo") == found(api, "hello there") == []
+    assert found(api, "hell " * 10 + "there") == found(api, "hello …") == [post]
 
 
 def test_proposals() -> None:
