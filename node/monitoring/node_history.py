@@ -14,7 +14,7 @@ SAMPLES_MAX = 720  # an hour at the first interval
 
 
 class Sample(Struct, frozen=True):
-    """The node at a time in seconds since 1970. The counters are those since its start; `memory` is the resident memory in bytes."""
+    """The node at `time`, in seconds since 1970. The counters are totals since its start. `memory` is the resident memory in bytes."""
 
     time: int
     blocks: int
@@ -25,8 +25,8 @@ class Sample(Struct, frozen=True):
 
 
 class NodeHistory:
-    """Samples of a node. When there are too many samples, every other one is dropped, and the interval is doubled, so that at most
-    `most` samples cover the whole time. The counters of calls include those of reader processes, the refused calls don't.
+    """Samples of a node. If there are more than `most`, every other sample is dropped and the interval is doubled, so that they still cover
+    the whole time. `calls` includes the calls of reader processes, but `refused` doesn't include the calls that these refused.
     """
 
     def __init__(self, parts: Parts, clock: Clock = system_clock, most: int = SAMPLES_MAX) -> None:
@@ -41,10 +41,10 @@ class NodeHistory:
             await trio.sleep(self.interval)
 
     def sample(self) -> None:
-        """Take a sample. It reads only numbers, so it can be taken at any time, also while the chain is restored."""
+        """Take a sample. It reads only numbers, so this works at any time, also while the chain is restored."""
         counters, readers = self._parts.counters, self._parts.readers
         calls = sum(sum(durations.counts) for durations in counters.calls.values())
-        found = Sample(
+        sample = Sample(
             time=self._clock() // 1000,
             blocks=counters.blocks_applied,
             transactions=counters.transactions_applied,
@@ -52,13 +52,13 @@ class NodeHistory:
             refused=sum(counters.calls_refused.values()),
             memory=memory_size(),
         )
-        self._samples.append(found)
+        self._samples.append(sample)
         if len(self._samples) > self._most:
             # The newest sample stays, so that the next one follows it after the doubled interval.
-            self._samples = self._samples[::-2][::-1]
+            del self._samples[-2::-2]
             self.interval *= 2
 
     def page(self) -> PageReply:
-        """Return the reply to GET /metrics/history: the interval in seconds, and a list of each field's values, the oldest first."""
+        """Return the reply to GET /metrics/history: the interval in seconds, and a list of the values of each field, oldest first."""
         columns = {name: [getattr(sample, name) for sample in self._samples] for name in Sample.__struct_fields__}
         return PageReply(encoded({"interval": self.interval, **columns}))

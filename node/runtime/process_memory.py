@@ -1,6 +1,8 @@
 """The memory of this process."""
 
-PAGE_SIZE = 4096  # bytes
+import os
+
+PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")  # bytes; some ARM systems have 16 or 64 KiB
 
 
 def memory_size() -> int:

@@ -42,7 +42,7 @@ LISTS_OF_POSTS = {
     "get_discussions_by_blog": "tag",
     "get_discussions_by_comments": "start_author",
 }
-# Methods that answer without what they name, so that a page with many names doesn't fetch them all.
+# Methods that omit what a fork doesn't have. A page with many names would otherwise fetch all of it from the source.
 NEVER_FETCHING = ("get_titles",)
 TAG_IS_ACCOUNT = ("get_discussions_by_blog", "get_discussions_by_feed")
 # The path of a page, and a text to find: an account name, or an author and a permlink.

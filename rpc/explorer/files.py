@@ -28,7 +28,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
-# The page with this query also loads the pictures in texts, from any host. Its button is the only way there.
+# With this query, a page can also load pictures from other sites. A button of the page adds it to the address.
 PICTURES_QUERY = "pictures"
 POLICY_WITH_PICTURES = POLICY.replace("img-src 'self' data:", "img-src 'self' data: https:")
 HEADERS = {

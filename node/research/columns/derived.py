@@ -19,7 +19,7 @@ from state.tables.accounts import Account
 SUMMARIES = "account_summaries"
 INTEGER = Int(64, signed=True)
 
-# The columns, each with the path of its value in an AccountSummary. Unless the path is that of another value, it gives the column's name.
+# The columns, each with the path of its value in an AccountSummary. The last part of the path names the column.
 COLUMNS: tuple[tuple[str, Kind], ...] = (
     ("account.id", INTEGER),
     ("account.name", String()),

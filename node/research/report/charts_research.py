@@ -20,14 +20,14 @@ RANKED = """
 
 
 def largest(rewards: str, amount: str) -> str:
-    """Return the query of the twenty accounts with the largest rewards. `amount` is the macro that shows a reward."""
+    """Return the query for the twenty accounts with the largest rewards. The macro `amount` formats a reward."""
     return f"""
             WITH rewards AS ({rewards}), ranked AS ({RANKED})
             SELECT account, times, {amount}(reward), percent(reward, total), percent(until, total) FROM ranked ORDER BY place LIMIT 20"""
 
 
 def concentration(name: str, rewards: str) -> str:
-    """Return the query of how unequal rewards are: one row, which begins with `name`, or none without rewards."""
+    """Return the query for the inequality of rewards. It gives one row, which begins with `name`, or no row if there are no rewards."""
     return f"""
             SELECT '{name}', count(*), percent(max(CASE WHEN rank = 1 THEN reward END), sum(reward)),
                    percent(sum(CASE WHEN rank <= ceil(accounts / 10) THEN reward END), sum(reward)),
@@ -96,7 +96,7 @@ RESEARCH_CHARTS = (
     Chart(
         key="pairs",
         title="Transfers between two accounts",
-        text="The thirty pairs of accounts with the most transfers from the one to the other.",
+        text="The thirty pairs of accounts with the most transfers from the first to the second.",
         needs=("transfer",),
         query="""
             SELECT "from", "to", count(*) AS transfers, coins(coalesce(sum(amount) FILTER (amount_symbol = chain.coin), 0)),

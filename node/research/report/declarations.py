@@ -1,4 +1,4 @@
-"""What a chart of a report is declared with, and queries that several charts share."""
+"""The types with which the charts of a report are declared, and queries that several charts share."""
 
 from typing import Literal
 
@@ -23,7 +23,7 @@ class Chart(Struct, frozen=True, kw_only=True):
     vesting fund. `titles` are the column headings. Without `series`, the section is only a table. `is_by_block` means that the first column
     contains block numbers, so a column with their times is added. `is_by_day` means that it contains dates. `is_filled` adds rows of zeros
     for periods without a row. `is_spread` pivots the table: each value of the second column becomes a column, filled with values of the
-    third. `step` is the width of a bar. `heading` is a heading above the section, where a part of the report begins.
+    third. `step` is the width of a bar. `heading` is the heading of the part of the report that begins with this section.
     """
 
     key: str

@@ -13,12 +13,12 @@ import msgspec
 from node.research.report.queries import TIME, ChartData, Span, number
 from rpc.explorer.bundle import joined
 from rpc.explorer.files import PREFIX, ROOT, SHEETS
+from state.protocol.constants import DAY_SECONDS
 
 HERE = Path(__file__).parent / "web"
 MAIN = PREFIX + "report.js"
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 SHOWN_MAX = 500  # rows per table
-DAY_SECONDS = 86_400
 
 # Allows only the page's own script and embedded modules, and loads nothing.
 POLICY = "default-src 'none'; script-src {script} data:; style-src 'unsafe-inline' data:; base-uri 'none'; form-action 'none'"
@@ -81,7 +81,7 @@ def part_text(part: ChartData) -> str:
     if part.missing:
         body = f'<p class="note">Not in this export: {escape(part.missing)}.</p>'
     elif not part.rows:
-        body = '<p class="note">There was nothing of this.</p>'
+        body = '<p class="note">There are none in these blocks.</p>'
     elif is_drawn(part):
         body = f'<div id="{chart.key}"></div>\n' + DETAILS.format(words="Numbers", content=table(part))
     else:

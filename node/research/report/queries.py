@@ -136,8 +136,7 @@ def times_of(connection: Any, blocks: list[int]) -> list[int | None]:
 
 def spread(rows: list[Row]) -> tuple[list[str], list[Row]]:
     """Pivot rows of (block, name, count) to one row per block. Return the titles of the new columns and the rows. The columns are the most
-    frequent names, and one column for all other names. At most KINDS_SHOWN_MAX names are shown, and fewer if the others together are
-    rarer than each of them.
+    frequent names (`shown_count`), and one column for all other names.
     """
     sums = Counter[str]()
     for _, name, count in rows:
@@ -152,7 +151,9 @@ def spread(rows: list[Row]) -> tuple[list[str], list[Row]]:
 
 
 def shown_count(counts: list[int]) -> int:
-    """Return the number of the largest counts that are shown, so that the sum of the others is smaller than each. `counts` descend."""
+    """Return the number of columns for counts in descending order: the fewest of which each exceeds the sum of all other counts, or
+    KINDS_SHOWN_MAX. All counts get a column if only one would be left over.
+    """
     if len(counts) <= KINDS_SHOWN_MAX + 1:
         return len(counts)
     fitting = (shown for shown in range(KINDS_SHOWN_MIN, KINDS_SHOWN_MAX) if sum(counts[shown:]) < counts[shown - 1])

@@ -19,8 +19,8 @@ TradesLimit = Annotated[UInt32, MaxValue(100)]
 class MarketTrade(TypedDict):
     """A match of two orders: that of the taker was new, that of the maker was open. Both have an owner, a number and the amount paid.
 
-    `time` is the time of the block before the trade. `block_num` is null for a trade of a pending transaction, and for one whose block is
-    not here. The owners are "" for a trade that was imported with a fork.
+    `time` is the time of the block before the trade. `block_num` is null for a trade of a pending transaction, and for one in a
+    block that this chain doesn't have. The owners are "" for a trade that was imported with a fork.
     """
 
     time: str

@@ -15,7 +15,7 @@ from node.research.export.run import Export
 from node.research.report.charts import CHARTS
 from node.research.report.declarations import Chart
 from node.research.report.page import drawing, page, part_text, script_text
-from node.research.report.queries import ChartData, answers, facts_of, filled, number, shown_count, span_of, spread, time_text
+from node.research.report.queries import ChartData, Span, answers, facts_of, filled, number, shown_count, span_of, spread, time_text
 from node.research.report.report import report
 from node.research.sql.connection import open_export, read_manifest
 from node.runtime.errors import NodeError
@@ -163,7 +163,7 @@ def test_a_report_of_a_pipe_equals_that_of_its_file(spec: ChainSpec, tmp_path: P
 def test_a_report_names_missing_tables(workload: tuple[Path, Export], spec: ChainSpec, tmp_path: Path) -> None:
     chart = CHARTS[-1]
     assert "Not in this export: accounts." in part_text(ChartData(chart, missing="accounts"))
-    assert "There was nothing of this." in part_text(ChartData(chart))
+    assert "There are none in these blocks." in part_text(ChartData(chart))
     with fails(NodeError):
         report(WORKLOAD, spec, tmp_path / "no" / "report.html", at=1)
 
@@ -183,8 +183,6 @@ def test_the_script_loads_nothing() -> None:
 
 
 def test_empty_periods_are_zero() -> None:
-    from node.research.report.queries import Span
-
     span = Span(first=1, last=9, begin=0, end=0, width=3)
     assert filled([(4, 7, 8)], span, 3) == [(1, 0, 0), (4, 7, 8), (7, 0, 0)]
     rows = [(1, "a", 9), (1, "b", 5), *((4, name, 4) for name in "cdefghi")]
