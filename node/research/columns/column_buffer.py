@@ -4,7 +4,7 @@ Operations of transactions are read from each applied block. Virtual operations 
 each operation.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -56,6 +56,8 @@ class ColumnBuffer:
         self._rows: dict[str, Rows] = {name: [] for name in self.kinds}
         self._ordinary = {cls: self._rows[name].append for name, cls in self.kinds.items() if not cls.VIRTUAL}
         self._virtual = {cls: self._rows[name].append for name, cls in self.kinds.items() if cls.VIRTUAL}
+        # Virtual operations of the block that is being applied, each with the function that collects it.
+        self._of_block: list[tuple[Callable[[Row], None], Row]] = []
         self._listeners, self._position, self._time = state.listeners, state.position, 0
         self._waiting = self._size = 0
 
@@ -77,8 +79,9 @@ class ColumnBuffer:
         self._listeners.watch_operations(self._on_operation)
 
     def _begin(self, _state: State, block: SignedBlock) -> None:
-        """Store the time of a block for its virtual operations."""
+        """Store the time of a block for its virtual operations. Drop those of a block that was refused."""
         self._time = block.timestamp * MILLISECONDS
+        self._of_block.clear()
 
     def _on_operation(self, state: State, operation: Operation) -> None:
         """Collect an operation before it is applied, if it is virtual."""
@@ -86,12 +89,16 @@ class ColumnBuffer:
         if take is not None:
             here = self._position
             trx_id = None if here.trx_id == ZERO_ID else here.trx_id.hex()
-            take((operation, here.block, here.trx_in_block, here.op_in_trx, here.virtual_op, self._time, trx_id))
-            self._waiting += 1
+            row = operation, here.block, here.trx_in_block, here.op_in_trx, here.virtual_op, self._time, trx_id
+            self._of_block.append((take, row))
 
     def take(self, block: SignedBlock) -> None:
         """Collect an applied block and its operations."""
         number, time, ordinary = block.number, block.timestamp * MILLISECONDS, self._ordinary
+        for append_virtual, row in self._of_block:
+            append_virtual(row)
+        self._waiting += len(self._of_block)
+        self._of_block.clear()
         for place, trx in enumerate(block.transactions):
             trx_id = trx.id.hex()
             for index, operation in enumerate(trx.operations):

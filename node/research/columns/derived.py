@@ -16,7 +16,6 @@ from state.protocol.values.asset import COIN, SBD, VESTS
 from state.tables import State
 from state.tables.accounts import Account
 
-SUMMARIES = "account_summaries"
 INTEGER = Int(64, signed=True)
 
 # The columns, each with the path of its value in an AccountSummary. The last part of the path names the column.

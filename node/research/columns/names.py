@@ -3,12 +3,14 @@
 from typing import Any
 
 from state.chain.changes import tables_of
+from state.plugins.registry import PLUGINS
 from state.protocol.spec import ChainSpec
 from state.store import Table
 from state.tables import State
 
 # Names for tables whose own names are ambiguous.
 NAMES = {"market_history/buckets": "market_buckets"}
+SUMMARIES = "account_summaries"  # a derived table, which a state doesn't have
 HELPER = "/_"  # a plugin's helper, or a reference to another plugin's table
 
 
@@ -22,6 +24,12 @@ def table_name(name: str) -> str:
 def names_of(state: State) -> dict[str, Table[Any]]:
     """Return the tables of a state, keyed by their public names."""
     return {table_name(name): table for name, table in tables_of(state) if HELPER not in name}
+
+
+def plugin_of(name: str) -> str | None:
+    """Return the plugin to which the table with a public name belongs, by the prefix of the name, or None."""
+    own = next((own for own, public in NAMES.items() if public == name), name).replace("/", "_")
+    return next((plugin for plugin in PLUGINS if own.startswith(f"{plugin}_")), None)
 
 
 def field_name(spec: ChainSpec, name: str) -> str:

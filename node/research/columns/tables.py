@@ -14,8 +14,8 @@ import pyarrow as pa
 from msgspec import Struct
 
 from node.research.columns.columns import ArrowSchemas, Columns, JsonColumn, Record
-from node.research.columns.derived import INTEGER, SUMMARIES, summaries, summary_columns
-from node.research.columns.names import HELPER, field_name, names_of, table_name
+from node.research.columns.derived import INTEGER, summaries, summary_columns
+from node.research.columns.names import HELPER, SUMMARIES, field_name, names_of, table_name
 from node.runtime.errors import NodeError
 from node.runtime.suggestions import alternatives
 from rpc.declare.record_fields import Amount

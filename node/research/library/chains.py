@@ -111,13 +111,14 @@ class ChainAt(ChainState):
 
 def chain_at(
     path: str | Path,
-    at: int | str,
+    at: int | str | None = None,
     chain: str | Path | ChainSpec | None = None,
     *,
     plugins: Iterable[str] | None = None,
     is_checked: bool = False,
 ) -> ChainAt:
-    """Return a chain after block `at` (0: at genesis). If `at` is "100:2", return it after the first two transactions of block 100.
+    """Return a chain after block `at` (0: at genesis), by default after the last block. If `at` is "100:2", return it after the first two
+    transactions of block 100.
 
     `path` and `chain` are as in `open_blocks`. If a data folder has snapshots before `at`, the blocks are applied from the newest of these
     snapshots on. `plugins` are the names of plugins that replace those of the chain's spec; they add their tables and methods. With
@@ -125,10 +126,10 @@ def chain_at(
     RefusedBlock, UnreadableBlocks, UnknownChain and InvalidPosition.
     """
     # True is an int.
-    point = None if isinstance(at, bool) else BlockPoint.parse(str(at))
-    if point is None:
+    point = None if at is None or isinstance(at, bool) else BlockPoint.parse(str(at))
+    if point is None and at is not None:
         raise InvalidPosition(f'{at!r}: expected a block number, or, for example, "100:2" for two transactions of block 100')
-    before, count = point.whole_blocks, point.transactions
+    before, count = (None, None) if point is None else (point.whole_blocks, point.transactions)
     spec = chosen_chain(Path(path), chain)
     cursor = DataCursor(Path(path), spec, plugins, latest=before, is_checked=is_checked, has_all=True)
     try:

@@ -23,11 +23,20 @@ class DataCursor:
     """A chain, and the blocks of a source after its head.
 
     The chain starts at genesis or, for a data folder, at its newest snapshot up to block `latest`. With `has_all`, applied blocks can be
-    read again: from the source if it is a block log, else from memory.
+    read again: from the source if it is a block log, else from memory. With `is_edited`, the caller changes the blocks'
+    transactions.
     """
 
     def __init__(
-        self, path: Path, spec: ChainSpec, plugins: Iterable[str] | None, *, latest: int | None, is_checked: bool, has_all: bool
+        self,
+        path: Path,
+        spec: ChainSpec,
+        plugins: Iterable[str] | None,
+        *,
+        latest: int | None,
+        is_checked: bool,
+        has_all: bool,
+        is_edited: bool = False,
     ) -> None:
         with as_data_errors():
             # The caller's plugins replace those of the spec.
@@ -41,9 +50,10 @@ class DataCursor:
             if path.is_dir() and (found := resume(chain, folder, SYSTEM, self._older.packed, latest=latest, is_owner=False)):
                 found.finish()
             source = open_source(path, chain.state.wire, chain.state.props.head_block_number + 1)
-        if not attach_source(chain, source, self._older) and not has_all:
+        if (is_edited or not attach_source(chain, source, self._older)) and not has_all:
             keep_last_block_only(chain)
-        self._cursor = ChainCursor(chain, source, skip_flags=Skip.NOTHING if is_checked else TRUST_OWN, signed=(chain.base + 1,))
+        skip_flags = Skip.NOTHING if is_checked else TRUST_OWN | (Skip.MERKLE_CHECK if is_edited else 0)
+        self._cursor = ChainCursor(chain, source, skip_flags=skip_flags, signed=(chain.base + 1,))
 
     def blocks(self) -> Iterator[SignedBlock]:
         """Yield the blocks after the head. The caller must apply each block before reading the next. Raises UnreadableBlocks."""
@@ -59,8 +69,12 @@ class DataCursor:
         except BlockRefused as error:
             raise RefusedBlock(error.number, error.reason) from error
 
-    def lead_to(self, number: int) -> None:
-        """Apply blocks up to block `number`. Raises BeyondEnd, RefusedBlock, UnreadableBlocks."""
+    def lead_to(self, number: int | None) -> None:
+        """Apply blocks up to block `number`, or all blocks. Raises BeyondEnd, RefusedBlock, UnreadableBlocks."""
+        if number is None:
+            for block in self.blocks():
+                self.apply(block)
+            return
         props, last = self.chain.state.props, self._cursor.source.last
         if last and number > last:
             raise BeyondEnd(number, last)

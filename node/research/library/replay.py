@@ -9,9 +9,10 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from node.research.columns.names import HELPER, field_name, table_name
-from node.research.errors import NotThere
+from node.research.errors import DataError, NotThere
 from node.research.library.blocks import Block, Operation, chosen_chain
 from node.research.library.chains import ChainState
+from node.research.library.counterfactual import Counterfactual
 from node.research.library.cursor import DataCursor
 from node.research.library.views import extra
 from node.runtime.suggestions import alternatives
@@ -61,10 +62,18 @@ class Replayed(ChainState):
     It can be iterated over once. The file is closed when the iteration or a `with` block ends.
     """
 
-    def __init__(self, cursor: DataCursor, first: int, last: int | None, has_changes: bool) -> None:
+    def __init__(
+        self, cursor: DataCursor, first: int, last: int | None, has_changes: bool, without: Callable[[Operation], bool] | None
+    ) -> None:
         super().__init__(cursor)
         self._first, self._last = first, last
+        self._counterfactual = None if without is None else Counterfactual(cursor, without)
         self._recorder = BlockRecorder(cursor.chain, has_changes)
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """With `without`: the ids of transactions that the chain refused because of the left out operations, with the reasons."""
+        return {} if self._counterfactual is None else self._counterfactual.refused
 
     def __iter__(self) -> Iterator[BlockStep]:
         wire = self._chain.state.wire
@@ -83,7 +92,8 @@ class Replayed(ChainState):
         state = self._chain.state
         known = operations_of_chain(state.spec)
         if unknown := [kind for kind in kinds if kind not in known]:
-            raise NotThere(f"there is no kind of operations {unknown[0]}; {alternatives(unknown[0], sorted(known))}")
+            near = alternatives(unknown[0].removesuffix("_operation"), sorted(known))  # the suffix is that of the JSON form
+            raise NotThere(f"there is no kind of operations {unknown[0]}; {near}")
         collector = ColumnBuffer(state, ArrowSchemas(state.spec), set(kinds))
         batches: dict[str, list[Any]] = {kind: [] for kind in kinds}
         schemas = {dataset.file: dataset.schema for dataset in collector.datasets()}
@@ -104,8 +114,11 @@ class Replayed(ChainState):
             self._cursor.lead_to(self._first - 1)
             watch()
             for block in takewhile(lambda block: self._last is None or block.number <= self._last, self._cursor.blocks()):
-                self._cursor.apply(block)
-                yield block
+                if self._counterfactual is None:
+                    self._cursor.apply(block)
+                    yield block
+                else:
+                    yield self._counterfactual.apply(block)
 
 
 class BlockRecorder:
@@ -179,14 +192,22 @@ def replayed(
     plugins: Iterable[str] = (),
     has_changes: bool = True,
     is_checked: bool = False,
+    without: Callable[[Operation], bool] | None = None,
 ) -> Replayed:
     """Replay the blocks `first` to `last` of a source. Each BlockStep contains a block, its operations (including virtual ones) and the
     changed rows.
 
     `path` and `chain` are as in `open_blocks`. Blocks before `first` are applied without yielding a step, starting at a snapshot if there
     is one. `plugins` are the names of plugins, which add their tables. Without `has_changes`, rows are not compared, which is faster.
-    Memory grows only with the state, not with the number of blocks. Raises the errors of `chain_at`, most of them during the iteration.
+    Memory grows only with the state, not with the number of blocks.
+
+    With `without`, operations of transactions for which it returns true are left out from block `first` on, as are transactions that the
+    chain then refuses. Signatures and authorities are not checked.
+
+    Raises the errors of `chain_at`, most of them during the iteration.
     """
+    if without is not None and is_checked:
+        raise DataError("is_checked and without exclude each other, since the signatures are those of the complete transactions")
     spec = chosen_chain(Path(path), chain)
-    cursor = DataCursor(Path(path), spec, plugins, latest=first - 1, is_checked=is_checked, has_all=False)
-    return Replayed(cursor, first, last, has_changes)
+    cursor = DataCursor(Path(path), spec, plugins, latest=first - 1, is_checked=is_checked, has_all=False, is_edited=without is not None)
+    return Replayed(cursor, first, last, has_changes, without)

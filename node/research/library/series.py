@@ -44,7 +44,7 @@ class Series:
 def series(
     path: str | Path,
     table: str = "account_summaries",
-    every: int | str = "1d",
+    every: int | str | None = "1d",
     chain: str | Path | ChainSpec | None = None,
     *,
     accounts: Iterable[str] | None = None,
@@ -56,9 +56,10 @@ def series(
     """Return the rows of a table after many blocks up to `last`, computed in one pass over the blocks.
 
     `every` is a time ("1d", "6h", "30min") or a number of blocks. The rows are those after the first block at or after each multiple of
-    that time, or after each multiple of that number. Earlier blocks than `first` are applied without reading rows. `table` is the name of a
-    table of an export. `accounts` chooses the rows of some accounts, `columns` some columns. `path`, `chain` and `is_checked` are as in
-    `chain_at`. Needs pyarrow. Raises the errors of `chain_at`, NotThere for an unknown column, and MissingLibrary.
+    that time, or after each multiple of that number. If `every` is None, they are those after the last block. Earlier blocks than `first`
+    are applied without reading rows. `table` is the name of a table of an export. `accounts` chooses the rows of some accounts, `columns`
+    some columns. `path`, `chain` and `is_checked` are as in `chain_at`. Needs pyarrow. Raises the errors of `chain_at`, NotThere for an
+    unknown column, and MissingLibrary.
     """
     arrow = extra("pyarrow", "a series")
     from node.research.columns.columns import INT64, MILLISECONDS
@@ -66,13 +67,14 @@ def series(
     from node.research.columns.schedule import is_due, period
     from node.research.columns.tables import plugins_for, rows_of
 
-    blocks, seconds = (every, 0) if isinstance(every, int) else (0, period(every) or 0)
-    if blocks <= 0 and not seconds:
+    blocks, seconds = (every, 0) if isinstance(every, int) else (0, 0 if every is None else period(every) or 0)
+    if blocks <= 0 and not seconds and every is not None:
         raise DataError(f'every={every!r} is not an interval. Expected a number of blocks, or a time such as "1d", "6h" or "30min".')
     spec = chosen_chain(Path(path), chain)
     with as_data_errors():
         plugins = plugins_for(spec, {table})
-    cursor = DataCursor(Path(path), spec, plugins, latest=first - 1, is_checked=is_checked, has_all=False)
+    latest = last if every is None else first - 1
+    cursor = DataCursor(Path(path), spec, plugins, latest=latest, is_checked=is_checked, has_all=False)
     props = cursor.chain.state.props
     chosen = None if accounts is None else {accounts} if isinstance(accounts, str) else set(accounts)
     rows = rows_of(cursor.chain.state, table, accounts=chosen)
@@ -82,16 +84,21 @@ def series(
     places = [rows.schema.get_field_index(name) for name in names]
     schema = arrow.schema([(AT, INT64), (TIME, TIMESTAMP), *(rows.schema.field(place) for place in places)])
 
+    def rows_at_head() -> Iterator[Any]:
+        at = (arrow.scalar(props.head_block_number, INT64), arrow.scalar(props.time * MILLISECONDS, TIMESTAMP))
+        for arrays in rows.arrays():
+            shared = [arrow.repeat(value, len(arrays[0])) for value in at]
+            yield arrow.RecordBatch.from_arrays([*shared, *(arrays[place] for place in places)], schema=schema)
+
     def batches() -> Iterator[Any]:
         cursor.lead_to(first - 1)
         for block in takewhile(lambda block: last is None or block.number <= last, cursor.blocks()):
             before = props.time if props.head_block_number else 0
             cursor.apply(block)
             if is_due(blocks, seconds, block.number, block.timestamp, before):
-                at = (arrow.scalar(block.number, INT64), arrow.scalar(block.timestamp * MILLISECONDS, TIMESTAMP))
-                for arrays in rows.arrays():
-                    shared = [arrow.repeat(value, len(arrays[0])) for value in at]
-                    yield arrow.RecordBatch.from_arrays([*shared, *(arrays[place] for place in places)], schema=schema)
+                yield from rows_at_head()
+        if every is None:
+            yield from rows_at_head()
 
     try:
         return Series(arrow.Table.from_batches(batches(), schema))

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, defstruct
 from msgspec.structs import asdict, astuple
 
-from node.research.columns.names import names_of
+from node.research.columns.names import SUMMARIES, names_of, plugin_of
 from node.research.errors import MissingLibrary, NotThere
 from node.runtime.errors import NodeError
 from node.runtime.optional_libraries import load_extra
 from node.runtime.suggestions import alternatives
+from state.plugins.registry import PLUGINS
 from state.protocol.spec import ChainSpec
 from state.store import Ordered, Row, Table, Unique
 from state.store.ordered import OrderedIndex
@@ -252,6 +253,11 @@ class Tables(Mapping[str, TableView]):
         self._views: dict[str, TableView] = {}
 
     def __getitem__(self, name: str) -> TableView:
+        if name == SUMMARIES:
+            raise NotThere(f"{name} is derived from several tables. Read it with series(path, {name!r}, every=None).")
+        plugin = plugin_of(name)
+        if name not in self._tables and plugin is not None and PLUGINS[plugin].find(self._state) is None:
+            raise NotThere(f"there is no table {name}, because the chain has no plugin {plugin}. Pass plugins=[{plugin!r}].")
         if name not in self._tables:
             raise NotThere(f"there is no table {name}; {alternatives(name, self._tables)}")
         if name not in self._views:

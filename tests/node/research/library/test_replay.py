@@ -91,6 +91,8 @@ def test_operations_are_collected_as_columns() -> None:
     assert block == 81
     with fails(NotThere):
         replayed(LOG, "steem-testnet").collect("votes")
+    with pytest.raises(NotThere, match=r"did you mean vote\?"):
+        replayed(LOG, "steem-testnet").collect("vote_operation")
 
 
 def test_memory_is_bounded_for_compressed_files(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from datetime import UTC, datetime
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -75,6 +76,23 @@ def test_the_range_of_blocks_can_be_bounded() -> None:
     assert found["at_block"].to_pylist() == [300, 400, 500]
     with pytest.raises(BeyondEnd):
         series(LOG, "accounts", 100, CHAIN, first=10_000)
+
+
+def test_rows_at_the_end() -> None:
+    found = series(LOG, "accounts", None, CHAIN).arrow().to_pylist()
+    with chain_at(LOG, chain=CHAIN, plugins=()) as chain:
+        assert {(row["at_block"], row["time"]) for row in found} == {(chain.number, chain.time)}
+        assert rows_at(found, chain.number) == chain.tables["accounts"].arrow().to_pylist()
+    last = series(LOG, "accounts", None, CHAIN, last=900).arrow()
+    assert last == series(LOG, "accounts", 900, CHAIN, last=900).arrow()
+
+
+def test_polars_gets_the_arrow_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    polars = ModuleType("polars")
+    polars.from_arrow = lambda table: ("polars", table)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "polars", polars)
+    found = series(LOG, "accounts", None, CHAIN, columns=["name"])
+    assert found.polars() == ("polars", found.arrow())
 
 
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

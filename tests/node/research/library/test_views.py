@@ -129,6 +129,13 @@ def test_rows_are_found_by_the_unique_index_with_that_many_fields() -> None:
             wrong()
 
 
+@pytest.mark.parametrize(("table", "plugin"), [("follow_follows", "follow"), ("market_buckets", "market_history")])
+def test_the_error_for_a_missing_plugin_names_it(table: str, plugin: str) -> None:
+    with pytest.raises(NotThere, match=f"plugins=.'{plugin}'"):
+        chain_at(case_log("rewards"), 1, "steem-testnet", plugins=()).tables[table]
+    assert table in chain_at(case_log("rewards"), 1, "steem-testnet", plugins=[plugin]).tables
+
+
 def test_names_are_those_of_the_chain() -> None:
     row = chain().tables["accounts"]["ada"]
     assert "reward_steem_balance" in row.as_dict()
