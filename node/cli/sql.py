@@ -3,13 +3,14 @@
 import re
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from node.cli.parameters import Config, Flag, Natural, Positive
-from node.runtime.errors import NodeError, Status
+from node.runtime.errors import NodeError, Status, last_line
 from node.runtime.optional_libraries import load_extra
 from node.runtime.output import say_line
 
@@ -39,6 +40,7 @@ def sql_command(
     duckdb = load_extra("duckdb", "data", what="a query in SQL")
     load_extra("pyarrow", "data", what="a query in SQL")
     from node.research.sql.connection import open_export
+    from node.research.sql.errors import error_lines
     from node.research.sql.results import Form
     from node.research.sql.shell import PROMPT, Shell, answer, complete_names
 
@@ -50,25 +52,29 @@ def sql_command(
         raise NodeError("the command line and --file both give a query. Give one of them.")
     form: Form = "csv" if csv else "json" if json else "table"
     text = query if file is None else text_of(file)
+    if text is None and not sys.stdin.isatty():
+        text = sys.stdin.read(TEXT_BYTES_MAX)
     with tempfile.TemporaryDirectory(prefix="coind-sql-") as temporary:
-        connection = open_export(folder, memory=memory, threads=threads, temporary=Path(temporary))
+        connect = partial(open_export, folder, memory=memory, threads=threads, temporary=Path(temporary))
+        shell = Shell(connect, form, rows, lambda prompt: input(prompt or PROMPT))
         try:
-            if text is None and not sys.stdin.isatty():
-                text = sys.stdin.read(TEXT_BYTES_MAX)
             if text is None:
-                complete_names(connection)
+                complete_names(shell.connection)
                 say_line(f"{folder}: .tables lists the views, .help all commands")
-                return Shell(connection, form, rows, lambda prompt: input(prompt or PROMPT)).run()
+                return shell.run()
             if text.startswith("."):
-                Shell(connection, form, rows).command(text.strip())
+                shell.command(text.strip())
             else:
-                answer(connection, text, form, rows)
+                answer(shell.connection, text, form, rows)
         except duckdb.Error as error:
-            raise NodeError(" ".join(str(error).split())) from None
+            first, *rest = error_lines(shell.connection, error)
+            for line in (f"coind: {first}", *rest):
+                last_line(line)
+            return Status.REFUSED
         except KeyboardInterrupt:
             return Status.INTERRUPTED
         finally:
-            connection.close()
+            shell.connection.close()
     return Status.DONE
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 
 from node.research.sql.connection import statements
+from node.research.sql.errors import error_lines
 from node.research.sql.macros import MACROS
 from node.research.sql.results import BATCH_ROWS, ROWS_MAX, Form, write_answer
 from node.runtime.errors import NodeError, last_line
@@ -19,6 +20,7 @@ HELP = """A statement ends with ; and can have several lines. Ctrl-C ends a quer
 .schema NAME       list the columns of a view
 .macros            list the macros for queries
 .mode FORM         set the output format: table, csv or json
+.refresh           read what an export has added meanwhile; what this session created is dropped
 .help  .quit"""
 COLUMNS = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index"
 VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND contains(view_name, ?) ORDER BY view_name"
@@ -48,15 +50,21 @@ def answer_one(connection: Any, query: str, form: Form, rows_max: int) -> None:
 
 
 class Shell:
-    """The prompt. `read` returns the next line of input. It raises EOFError at the end of the input and KeyboardInterrupt at Ctrl-C."""
+    """The prompt. `connect` opens the export. `read` returns the next line of input. It raises EOFError at the end of the input and
+    KeyboardInterrupt at Ctrl-C.
+    """
 
-    def __init__(self, connection: Any, form: Form = "table", rows_max: int = ROWS_MAX, read: Callable[[str], str] = input) -> None:
-        self._connection, self._form, self._rows_max, self._read = connection, form, rows_max, read
+    def __init__(
+        self, connect: Callable[[], Any], form: Form = "table", rows_max: int = ROWS_MAX, read: Callable[[str], str] = input
+    ) -> None:
+        self.connection = connect()
+        self._connect, self._form, self._rows_max, self._read = connect, form, rows_max, read
         self._commands: dict[str, Callable[[str], None]] = {
             ".tables": self._tables,
             ".schema": self._schema,
             ".macros": self._macros,
             ".mode": self._mode,
+            ".refresh": self._refresh,
             ".help": lambda _: say_lines(HELP),
         }
 
@@ -75,15 +83,17 @@ class Shell:
                     lines.append(line)
                 if is_whole("\n".join(lines)):
                     text, lines = "\n".join(lines), []
-                    answer(self._connection, text, self._form, self._rows_max)
+                    answer(self.connection, text, self._form, self._rows_max)
             except EOFError:
                 return 0
             except KeyboardInterrupt:
                 lines = []
                 say_line("")
-            except (duckdb.Error, NodeError) as error:
-                for each in str(error).splitlines():
+            except duckdb.Error as error:
+                for each in error_lines(self.connection, error):
                     last_line(each)
+            except NodeError as error:
+                last_line(str(error))
 
     def command(self, line: str) -> None:
         """Run a command, for example `.schema vote`. Raises NodeError for an unknown one."""
@@ -94,15 +104,24 @@ class Shell:
         command(rest.strip().rstrip(";"))
 
     def _tables(self, text: str) -> None:
-        rows = self._connection.execute(VIEWS, [text]).fetchall()
+        rows = self.connection.execute(VIEWS, [text]).fetchall()
         write_table(["=view"], rows, empty="no matching view")
 
     def _schema(self, name: str) -> None:
-        rows = self._connection.execute(COLUMNS, [name]).fetchall()
+        if not name:
+            raise NodeError("name a view, for example .schema vote; .tables lists all views")
+        rows = self.connection.execute(COLUMNS, [name]).fetchall()
         write_table(["=column", "type"], rows, empty=f"there is no view {name}. .tables lists all views.")
 
     def _macros(self, _: str) -> None:
         write_table(["=macro", "returns"], [(each.signature, each.help) for each in MACROS])
+
+    def _refresh(self, _: str) -> None:
+        refreshed = self._connect()
+        self.connection.close()
+        self.connection = refreshed
+        ((first, last),) = refreshed.execute("SELECT first_block, last_block FROM chain").fetchall()
+        say_line(f"blocks {first:,} to {last:,}")
 
     def _mode(self, form: str) -> None:
         forms: dict[str, Form] = {"table": "table", "csv": "csv", "json": "json"}

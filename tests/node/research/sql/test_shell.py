@@ -1,26 +1,43 @@
 """The prompt: statements that span several lines, commands, errors, and Ctrl-C, which ends a query but not the prompt."""
 
+import json
 import os
 import signal
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
+import trio
 
+from node.research.export.run import Export, ExportOptions
+from node.research.library import open_blocks
+from node.research.sql.connection import open_export
+from node.research.sql.results import Form
 from node.research.sql.shell import Shell, answer, is_whole
+from node.specs.builder import load_spec
+from state.chain.skip import TRUSTED
+from tests.helpers.exported import CHAIN, WORKLOAD, exported
 from tests.node.research.sql.conftest import Exported
 
 
-def typed(workload: Exported, *lines: str) -> int:
+def run(connect: Callable[[], Any], lines: Iterable[str], form: Form = "table") -> int:
     """Enter lines at a prompt, then end the input. Return the exit status."""
-    rest: Iterable[str] = iter(lines)
+    rest = iter(lines)
 
     def read(prompt: str) -> str:
         for line in rest:
             return line
         raise EOFError
 
-    return Shell(workload.connection, read=read).run()
+    return Shell(connect, form, read=read).run()
+
+
+def typed(workload: Exported, *lines: str) -> int:
+    """Enter lines at the prompt of the workload's export."""
+    return run(lambda: workload.connection, lines)
 
 
 def test_a_statement_can_have_several_lines(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,9 +50,40 @@ def test_an_error_does_not_end_the_shell(workload: Exported, capsys: pytest.Capt
     done = capsys.readouterr()
     assert done.out.split() == ["n", "7"]
     assert "syntax error" in done.err
+    assert "LINE 1: SELEC 1;\n        ^" in done.err
     assert "Table with name nothing does not exist" in done.err
     assert "COPY is not allowed" in done.err
     assert "unknown command .nothing. The commands are .tables" in done.err
+
+
+@pytest.mark.parametrize(
+    ("view", "option"),
+    [("witnesses", "--tables witnesses"), ("limit_orders_at", "--tables limit_orders@"), ("vote", "--only ...,vote")],
+)
+def test_the_error_for_a_missing_view_names_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str], view: str, option: str) -> None:
+    folder = tmp_path / "export"
+    options = ExportOptions(spec=load_spec(CHAIN), source=WORKLOAD, to=folder, only=("transfer",), skip=TRUSTED)
+    trio.run(Export(options).run)
+    run(partial(open_export, folder), [f"SELECT * FROM {view};", "SELECT * FROM nothing;"])
+    wanted, other = capsys.readouterr().err.splitlines()[:2]
+    assert option in wanted
+    assert "Table with name nothing" in other
+
+
+def test_a_growing_folder_is_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, part = tmp_path / "export", tmp_path / "part.jsonl"
+    with open_blocks(WORKLOAD, CHAIN, last=60) as blocks:
+        part.write_text("".join(json.dumps(block.json()) + "\n" for block in blocks))
+    exported(folder, part)
+    query = "SELECT last_block FROM chain;"
+
+    def lines() -> Iterator[str]:
+        yield query
+        exported(folder)
+        yield from (query, ".refresh", query)
+
+    assert run(partial(open_export, folder), lines(), "csv") == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if line != "last_block"] == ["60", "60", "blocks 1 to 155", "155"]
 
 
 def test_commands_are_run(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
