@@ -74,7 +74,7 @@ def search_leads_to_what_is_meant(browser: Browser, node: Node) -> None:
         view.open("/search?q=alcie")
         holds(view.section("Did you mean").inner_text(), "alice")
         view.open("/search?q=zzzzzz")
-        holds(view.text(), "Nothing on this chain is called so")
+        holds(view.text(), "Nothing on this chain matches it")
         view.demand()
 
 

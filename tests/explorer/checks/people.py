@@ -1,12 +1,13 @@
 """Checks of account, post and community pages against RPC replies."""
 
+from contextlib import suppress
 from datetime import datetime
 
 from playwright.sync_api import Browser
 
 from tests.explorer.browser import viewing
 from tests.explorer.checks.base import amount, check, decimal, facts, grouped, holds, money, same, table
-from tests.explorer.world import COMMUNITY, COMMUNITY_TITLE, DAY, MEMBER_TITLES, MODERATORS, Node, custom, vote
+from tests.explorer.world import COMMUNITY, COMMUNITY_TITLE, DAY, MEMBER_TITLES, MODERATORS, Node, Refused, custom, vote
 
 FILLED_AFTER = 5 * DAY
 
@@ -205,6 +206,19 @@ def what_was_refused_is_told_as_an_attempt(browser: Browser, node: Node) -> None
         said = view.page.locator("main .sentence").all_inner_texts()
         for wanted in ("alice tried to pay bob 99,999,999.000 COIN", "alice tried to take back order 4000"):
             assert wanted in said, (wanted, said)
+        view.demand()
+
+
+@check
+def a_wrong_author_leaves_other_posts_their_titles(browser: Browser, node: Node) -> None:
+    header = {"ref_block_num": 0, "ref_block_prefix": 0, "expiration": "2030-01-01T00:00:00", "extensions": [], "signatures": []}
+    for author, permlink in (("bob", "unpaid"), (["bob"], "hello")):
+        with suppress(Refused):
+            operation = ["delete_comment", {"author": author, "permlink": permlink}]
+            node.call("condenser_api.broadcast_transaction", [header | {"operations": [operation]}])
+    with viewing(browser, node.url) as view:
+        view.open("/refused")
+        view.page.locator("main .sentence").get_by_text("bob tried to delete What I did today").wait_for()
         view.demand()
 
 

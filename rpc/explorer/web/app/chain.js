@@ -8,8 +8,8 @@ const REFUSALS_KEPT = 50;
 const PENDING_KEPT = 200;
 
 // `isLocal`: whether this page may do what programs on the node's machine may. `blocks` are the last ones, newest first, as notices
-// have them; `refusals` the last refused transactions, newest first; `pending` what was accepted since the head block; `undone` the numbers of the blocks that were
-// undone last, {first, last}.
+// have them; `refusals` the last refused transactions, newest first; `pending` what was accepted since the head block; `undone` the numbers
+// of the blocks that were undone last, {first, last}.
 export const chain = {
   overview: null,
   head: 0,

@@ -31,7 +31,7 @@ export function isAmount(value) {
     : value !== null && typeof value === "object" && "nai" in value && "precision" in value;
 }
 
-export function symbolOf(nai) {
+function symbolOf(nai) {
   return chain.overview?.tokens.find((token) => token.nai === nai)?.symbol ?? nai;
 }
 

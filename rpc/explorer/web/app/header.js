@@ -67,7 +67,7 @@ function Pages() {
   `;
 }
 
-// What a text that is being typed can stand for: the hits that have a page.
+// The hits for a text that is being typed, of those that have a page.
 function useSuggestions(text) {
   const [hits, setHits] = useState([]);
   useEffect(() => {
@@ -97,6 +97,7 @@ function Search() {
   // A fork that isn't complete would ask its source for each text, and the source's answers are limited.
   const hits = useSuggestions(overview?.fork && !overview.fork.is_complete ? "" : sought);
   const isShown = isOpen && hits.length > 0;
+  useEffect(() => setChosen(-1), [hits]);
   const leave = (to) => {
     setText("");
     setOpen(false);

@@ -7,7 +7,8 @@ export async function readMetrics() {
   return parse(await reply.text());
 }
 
-// The node's course since its start: {interval, time, blocks, transactions, calls, refused, memory}, totals at each time.
+// Samples of the node since its start: {interval, time, blocks, transactions, calls, refused, memory}, each a list but `interval`. The counters
+// are totals.
 export async function readHistory() {
   const reply = await fetch("/metrics/history");
   if (!reply.ok) throw new Error(`The node answered ${reply.status}`);

@@ -144,7 +144,7 @@ export const customs = {
   "community/flagPost/": "{required_posting_auths:accounts} flagged {account/permlink} in {community:account}"
 };
 
-// The verbs of what accounts do, as they stand in the sentences above, and their infinitives, for what was tried and refused.
+// The verbs of the sentences above and their infinitives, for operations that were refused.
 export const verbs = {
   "approved": "approve", "asked": "ask", "began": "begin", "called": "call", "changed": "change", "chose": "choose", "claimed": "claim",
   "contributed": "contribute", "created": "create", "delegated": "delegate", "deleted": "delete",

@@ -8,8 +8,6 @@ import { Exact } from "./parts/text.js";
 import { Link, path } from "./router.js";
 import { customs, sentences, verbs } from "./says.js";
 
-export { Account };
-
 const TEXT_MAX = 90;
 const ACCOUNTS = new Set(
   ("account agent author benefactor creator control_account contributor curator current_owner delegatee delegator from from_account " +
@@ -23,7 +21,7 @@ export function themeOf(operation) {
   return sentences[operationOf(operation).name]?.theme ?? "other";
 }
 
-// An operation, of either form, as a sentence with links; with `isAttempt` as one that was tried, and not done.
+// An operation, of either form, as a sentence with links; with `isAttempt` as an attempt that was refused.
 export function Sentence({ operation, isAttempt = false }) {
   const { name, value, say } = understood(operation);
   if (!say) return html`<span class="sentence">${name.replaceAll("_", " ")}</span>`;

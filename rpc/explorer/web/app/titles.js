@@ -1,4 +1,4 @@
-// Titles of posts and communities, and of the members of communities. What the names of a frame need is one call, and is kept.
+// Titles of posts and communities, and of the members of communities. One call asks for all titles of a frame, which are kept.
 import { chain } from "./chain.js";
 import { useEffect, useState } from "./html.js";
 import { call } from "./rpc.js";
@@ -17,8 +17,9 @@ let isAsked = false;
 
 // The title of a post, and that of the post at the top, {title, root_title}; null while it is unknown.
 export function usePostTitle(author, permlink) {
-  const isAsked = permlink && typeof permlink === "string" && ACCOUNT.test(author);
-  return useTitle(posts, isAsked ? `${author}/${permlink}` : "", [author, permlink]);
+  // A refused operation can hold anything, and one wrong argument would be an error for all titles of the call.
+  const isName = permlink && typeof permlink === "string" && typeof author === "string" && ACCOUNT.test(author);
+  return useTitle(posts, isName ? `${author}/${permlink}` : "", [author, permlink]);
 }
 
 // The title of a community; null for other names, and while it is unknown.
@@ -26,7 +27,7 @@ export function useCommunityTitle(name) {
   return useTitle(communities, mayBeCommunity(name) ? name : "", name)?.title || null;
 }
 
-// The titles that a community has given to its members, by account; none for other names.
+// The titles that a community has given to its members, by account; none if the name is not that of a community.
 export function useMemberTitles(community) {
   const [found, setFound] = useState(null);
   useEffect(() => {
@@ -53,7 +54,7 @@ function membersOf(community) {
   return members.get(key);
 }
 
-// What isn't known is asked for again with the next block.
+// The entry of a kind with this key; null while it is unknown. An unknown one is asked for again when it is shown with another head.
 function useTitle(kind, key, asked) {
   const [, setRound] = useState(0);
   const found = kind.known.get(key) ?? null;
@@ -71,8 +72,7 @@ function useTitle(kind, key, asked) {
 function askSoon() {
   if (isAsked) return;
   isAsked = true;
-  // What is shown comes first.
-  setTimeout(ask);
+  setTimeout(ask); // after the page is drawn
 }
 
 async function ask() {

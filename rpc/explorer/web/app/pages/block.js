@@ -4,11 +4,12 @@ import { numberText } from "../format.js";
 import { html } from "../html.js";
 import { Changes } from "../parts/changes.js";
 import { Answer, Card, Facts, Page } from "../parts/layout.js";
+import { Account } from "../parts/names.js";
 import { Operations } from "../parts/operations.js";
 import { BlockLink, Copy, Copyable, Json, Time, TransactionLink } from "../parts/values.js";
 import { Link, path } from "../router.js";
 import { call, useAnswer } from "../rpc.js";
-import { Account, Sentence } from "../sentences.js";
+import { Sentence } from "../sentences.js";
 
 export default function Block({ id }) {
   const { head, undone } = useChain();

@@ -1,22 +1,22 @@
-// All blocks, newest first: when and by whom each was made, and how much is in it.
+// All blocks, newest first: their times, witnesses, and numbers of transactions and operations.
 import { BLOCKS_KEPT, lastBlocks } from "../calls.js";
 import { milliseconds, useChain } from "../chain.js";
 import { numberText, timeText } from "../format.js";
 import { html } from "../html.js";
 import { hostOf } from "../parts/fork.js";
 import { Answer, Card, Page, Table } from "../parts/layout.js";
+import { Account } from "../parts/names.js";
 import { BlockLink } from "../parts/values.js";
 import { Link, go, path } from "../router.js";
 import { useAnswer } from "../rpc.js";
-import { Account } from "../sentences.js";
 
 // `before` of the query is the number after the first block of the list. Without it, the list begins with the head and grows.
 export default function Blocks({ query }) {
   const { head, overview, blocks, undone } = useChain();
-  const before = Math.min(Number(query.get("before")) || head + 1, head + 1);
+  const first = overview.fork ? overview.fork.block_num + 1 : 1;
+  const before = Math.min(Math.max(Math.floor(Number(query.get("before"))) || head + 1, first + 1), head + 1);
   const isLast = before > head;
   const answer = useAnswer(() => (isLast ? null : lastBlocks(before - 1)), `${before} ${isLast} ${undone?.first ?? ""}`, String(before));
-  const first = overview.fork ? overview.fork.block_num + 1 : 1;
   const oldest = Math.max(first, before - BLOCKS_KEPT);
   return html`
     <${Page} title="Blocks">
@@ -51,8 +51,8 @@ function GoTo({ most }) {
 }
 
 function Rows({ of }) {
-  const { overview } = useChain();
-  // The slots without a block are known where the block before is.
+  const { overview, head } = useChain();
+  // The missed slots of a block are known if the block before it is.
   const missed = ({ timestamp }, i) =>
     of[i + 1] ? (milliseconds(timestamp) - milliseconds(of[i + 1].timestamp)) / 1000 / overview.block_interval - 1 : 0;
   const columns = [
@@ -64,5 +64,5 @@ function Rows({ of }) {
       cell: ({ transactions }) => numberText(transactions.reduce((sum, { operations }) => sum + operations.length, 0)) },
     { title: "Missed slots before", isNumber: true, cell: (block, i) => (missed(block, i) ? numberText(missed(block, i)) : "") },
   ];
-  return html`<${Table} caption="Blocks, newest first" columns=${columns} rows=${of} nothing="There are no blocks yet." />`;
+  return html`<${Table} caption="Blocks, newest first" columns=${columns} rows=${of} nothing=${head ? "Loading…" : "There are no blocks yet."} />`;
 }

@@ -3,11 +3,11 @@ import { decimalText, numberText } from "../format.js";
 import { html } from "../html.js";
 import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Chips, Page, Table } from "../parts/layout.js";
+import { Account } from "../parts/names.js";
 import { Title } from "../parts/text.js";
 import { Time } from "../parts/values.js";
 import { Link, path, setQuery } from "../router.js";
 import { useCall } from "../rpc.js";
-import { Account } from "../sentences.js";
 import { symbols } from "../parts/payout.js";
 
 const PART = 50;

@@ -4,10 +4,11 @@ import { decimalText, numberText } from "../format.js";
 import { html, useState } from "../html.js";
 import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
+import { AccountLink } from "../parts/names.js";
 import { Parts, PostTable, startOf } from "../parts/posts.js";
 import { Exact, Text, Title, plainTitle } from "../parts/text.js";
 import { Copy, Json, Time } from "../parts/values.js";
-import { Link, go, path } from "../router.js";
+import { go, path } from "../router.js";
 import { useCall } from "../rpc.js";
 import { symbols } from "../parts/payout.js";
 
@@ -44,7 +45,7 @@ function Shown({ community, query, head }) {
       <div>
         <${Card} title="Facts">
           <${Facts} of=${[
-            ["Name", html`<${Plain} name=${community.name} />`],
+            ["Name", html`<${AccountLink} name=${community.name} />`],
             ["Kind", TYPES[community.type_id] ?? `type ${community.type_id}`],
             ["Language", html`<${Exact} of=${community.lang} />`],
             ["Created", html`<${Time} at=${community.created_at} />`],
@@ -84,15 +85,10 @@ function Posts({ name, query, head }) {
 
 function Roles({ rows, caption }) {
   return html`<${Table} caption=${caption} rows=${rows} nothing="Nobody." columns=${[
-    { title: "Account", cell: ([account]) => html`<${Plain} name=${account} />` },
+    { title: "Account", cell: ([account]) => html`<${AccountLink} name=${account} />` },
     { title: "Role", cell: ([, role]) => role },
     MEMBER_TITLE,
   ]} />`;
-}
-
-// An account by its name, on the page of the community that it may be.
-function Plain({ name }) {
-  return html`<${Link} class="account" to=${path.account(name)}>${name}</${Link}>`;
 }
 
 function AllRoles({ name }) {
@@ -118,7 +114,7 @@ function Subscribers({ name, head }) {
       <${Answer} of=${found}>
         ${(rows) => html`
           <${Table} caption="Subscribers" rows=${rows} nothing="Nobody." columns=${[
-            { title: "Account", cell: ([account]) => html`<${Plain} name=${account} />` },
+            { title: "Account", cell: ([account]) => html`<${AccountLink} name=${account} />` },
             { title: "Role", cell: ([, role]) => role },
             MEMBER_TITLE,
             { title: "Since", cell: (row) => html`<${Time} at=${row[3]} isShort />` },

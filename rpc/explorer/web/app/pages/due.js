@@ -4,11 +4,10 @@ import { durationText, timeText } from "../format.js";
 import { html, useState, useStyle } from "../html.js";
 import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Chips, Page, Problem } from "../parts/layout.js";
-import { PostName } from "../parts/names.js";
+import { Account, PostName } from "../parts/names.js";
 import { Ticking, Time } from "../parts/values.js";
 import { Link, path, setQuery } from "../router.js";
 import { call, useCall } from "../rpc.js";
-import { Account } from "../sentences.js";
 
 const SHOWN_MAX = 200;
 const BEFORE_SECONDS = 3;

@@ -4,10 +4,10 @@ import { bytesText, numberText, timeText } from "../format.js";
 import { html } from "../html.js";
 import { AllOthers, hostOf } from "../parts/fork.js";
 import { Answer, Card, Facts, Page, Table } from "../parts/layout.js";
+import { Account } from "../parts/names.js";
 import { Time } from "../parts/values.js";
 import { Link, path } from "../router.js";
 import { useCall } from "../rpc.js";
-import { Account } from "../sentences.js";
 
 const NAMES_SHOWN = 100;
 const FETCHES_FIRST = 12;

@@ -3,12 +3,13 @@ import { useChain } from "../chain.js";
 import { names, numberText, operationOf } from "../format.js";
 import { html, useEffect, useState } from "../html.js";
 import { Card, Chips, Page } from "../parts/layout.js";
+import { Account } from "../parts/names.js";
 import { Operations } from "../parts/operations.js";
 import { Refusals } from "../parts/refusals.js";
 import { BlockLink, Time, TransactionLink } from "../parts/values.js";
 import { Link, path, setQuery } from "../router.js";
 import { call } from "../rpc.js";
-import { Account, sentenceText, themeOf, themes } from "../sentences.js";
+import { sentenceText, themeOf, themes } from "../sentences.js";
 
 const OPERATIONS_SHOWN = 100;
 // As many as a tall window holds are drawn at once, the others right after.

@@ -6,11 +6,11 @@ import { html } from "../html.js";
 import { Chart, roughText } from "../parts/chart.js";
 import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
+import { Account } from "../parts/names.js";
 import { feedWords } from "../parts/price.js";
 import { BlockLink, Money, Time } from "../parts/values.js";
 import { setQuery } from "../router.js";
 import { useAnswer } from "../rpc.js";
-import { Account } from "../sentences.js";
 
 const TRADES = 30;
 const ORDERS = 200;

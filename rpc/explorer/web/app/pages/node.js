@@ -10,7 +10,7 @@ import { Link, path } from "../router.js";
 import { useAnswer, useCall } from "../rpc.js";
 
 const EVERY_MILLISECONDS = 3000;
-const HISTORY_EVERY = 5; // readings
+const HISTORY_EVERY_MILLISECONDS = 15_000;
 const MINUTE_SECONDS = 60;
 const METHODS_SHOWN = 40;
 const TABLES_SHOWN = 60;
@@ -46,7 +46,7 @@ export default function Node() {
         <div class="grid flow">
           <${Health} families=${now.families} />
           <${Blocks} families=${now.families} />
-          <${Course} />
+          <${History} />
         </div>
         <${Calls} now=${now} before=${before} />
         <${Memory} families=${now.families} />`}
@@ -84,13 +84,13 @@ function Health({ families }) {
   `;
 }
 
-// The node over the time since its start, as it samples itself.
-function Course() {
+// The node's numbers over the time since its start.
+function History() {
   const [history, setHistory] = useState(null);
   useEffect(() => {
-    const read = () => readHistory().then(setHistory, () => {}); // what was read last stays; the page says by itself that the node is away
+    const read = () => readHistory().then(setHistory, () => {}); // the last reading stays; the page itself shows that the node is away
     read();
-    const timer = setInterval(read, HISTORY_EVERY * EVERY_MILLISECONDS);
+    const timer = setInterval(read, HISTORY_EVERY_MILLISECONDS);
     return () => clearInterval(timer);
   }, []);
   if (!history) return null;

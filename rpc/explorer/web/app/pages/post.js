@@ -3,7 +3,7 @@ import { milliseconds, now, useChain } from "../chain.js";
 import { amountText, branded, durationText, isNever, numberText, percentText, units } from "../format.js";
 import { html, useState } from "../html.js";
 import { Answer, Card, Facts, Page, Table } from "../parts/layout.js";
-import { CommunityName, PostName } from "../parts/names.js";
+import { Account, CommunityName, PostName } from "../parts/names.js";
 import { Paid, Pending } from "../parts/payouts.js";
 import { Replies } from "../parts/replies.js";
 import { Exact, Text, Title, plainTitle } from "../parts/text.js";
@@ -11,7 +11,6 @@ import { Copy, Json, Ticking, Time, TransactionLink } from "../parts/values.js";
 import { Votes } from "../parts/votes.js";
 import { Link, path } from "../router.js";
 import { call, useAnswer, useCall } from "../rpc.js";
-import { Account } from "../sentences.js";
 
 const MANY_VOTES = 300;
 const TAGS_SHOWN = 30;

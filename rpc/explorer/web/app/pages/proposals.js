@@ -6,11 +6,10 @@ import { html } from "../html.js";
 import { roughText } from "../parts/chart.js";
 import { OnlyHere } from "../parts/fork.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
-import { PostName } from "../parts/names.js";
+import { Account, PostName } from "../parts/names.js";
 import { Bar, Money, Time } from "../parts/values.js";
 import { Link, path, setQuery } from "../router.js";
 import { useAnswer } from "../rpc.js";
-import { Account } from "../sentences.js";
 
 const PROPOSALS_MAX = 500;
 const VOTERS_ONCE = 100;

@@ -4,10 +4,10 @@ import { numberText, shortId } from "../format.js";
 import { html, useEffect } from "../html.js";
 import { ALL_OTHERS, AllOthers } from "../parts/fork.js";
 import { Answer, Card, Page } from "../parts/layout.js";
-import { Title } from "../parts/text.js";
+import { Account } from "../parts/names.js";
+import { Exact, Title } from "../parts/text.js";
 import { Link, go, path } from "../router.js";
 import { useCall } from "../rpc.js";
-import { Account } from "../sentences.js";
 
 export default function Search({ query }) {
   const text = (query.get("q") ?? "").trim();
@@ -46,7 +46,7 @@ export function addressOf(hit) {
 
 function Hits({ of, isLeading }) {
   if (isLeading) return html`<p class="muted" role="status">Found.</p>`;
-  if (!of.length) return html`<p class="note" role="status">Nothing on this chain is called so.</p><${Help} />`;
+  if (!of.length) return html`<p class="note" role="status">Nothing on this chain matches it.</p><${Help} />`;
   const isSimilar = of.every((hit) => hit.is_similar);
   return html`
     <${Card} title=${isSimilar ? "Did you mean" : "Found"} aside=${numberText(of.length)}>
@@ -54,12 +54,12 @@ function Hits({ of, isLeading }) {
     </${Card}>`;
 }
 
-// The words that name a hit: its title if it has one.
+// The name of a hit: its title if it has one.
 export function nameOf(hit) {
   const title = html`<${Title} of=${hit.title} />`;
   if (hit.kind === "block") return `block ${numberText(hit.block_num)}`;
   if (hit.kind === "transaction") return `transaction ${shortId(hit.id, 12)}`;
-  if (hit.kind === "post") return hit.title ? html`${title} by ${hit.account}` : `${hit.account}/${hit.permlink}`;
+  if (hit.kind === "post") return hit.title ? html`${title} by ${hit.account}` : html`<${Exact} of=${`${hit.account}/${hit.permlink}`} />`;
   if (hit.kind === "community") return hit.title ? html`${title} (${hit.name})` : hit.name;
   if (hit.kind === "tag") return `#${hit.tag}`;
   if (hit.kind === "proposal") return html`proposal ${hit.proposal_id}: ${title}`;
@@ -97,9 +97,9 @@ function Help() {
     ["an account", "its name or the beginning of it; with one wrong letter, similar names are shown", html`<code>@alice</code>, <code>ali</code>`],
     ["a post", "author and permlink, the address of a page of it, or words of its title if it is among the last 500", html`<code>alice/hello</code>, <code>example.com/@alice/hello</code>`],
     ["a community", "its name, or words of its title", ""],
-    ["a tag", "posts with it", html`<code>#life</code>`],
+    ["a tag", "its name after #, if posts have it", html`<code>#life</code>`],
     ["a proposal", "its id, or words of its subject", html`<code>proposal 0</code>`],
-    ["a public key", "leads to the accounts that have it", ""],
+    ["a public key", "the accounts that have it", ""],
     ["a token", "its number or its letters", html`<code>@@000000021</code>`],
   ];
   return html`

@@ -5,11 +5,11 @@ import { amount, amountText, approximate, decimalText, durationText, isNever, nu
 import { html } from "../html.js";
 import { Chart, roughText } from "../parts/chart.js";
 import { Answer, Card, Facts, Page, Table, Tabs } from "../parts/layout.js";
+import { Account } from "../parts/names.js";
 import { feedWords } from "../parts/price.js";
 import { Bar, BlockLink, Money, Time } from "../parts/values.js";
 import { Link, path } from "../router.js";
 import { useAnswer } from "../rpc.js";
-import { Account } from "../sentences.js";
 
 const TOKENS_MAX = 200;
 const CONTRIBUTIONS_MAX = 100;

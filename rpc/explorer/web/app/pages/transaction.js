@@ -5,10 +5,11 @@ import { numberText, shortId } from "../format.js";
 import { html, useRef, useState } from "../html.js";
 import { Bytes } from "../parts/bytes.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
+import { Account } from "../parts/names.js";
 import { BlockLink, Copy, Copyable, Json, Ticking, Time } from "../parts/values.js";
 import { Link, path } from "../router.js";
 import { call, useAnswer } from "../rpc.js";
-import { Account, Sentence } from "../sentences.js";
+import { Sentence } from "../sentences.js";
 
 const ID = /^[0-9a-f]{40}$/;
 const REFUSALS_SEARCHED = 1000;

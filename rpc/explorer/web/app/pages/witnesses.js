@@ -5,10 +5,10 @@ import { amount, amountText, approximate, decimalText, durationText, isNever, nu
 import { html } from "../html.js";
 import { roughText } from "../parts/chart.js";
 import { Answer, Card, Facts, Page, Table } from "../parts/layout.js";
+import { Account } from "../parts/names.js";
 import { Bar, BlockLink, Copyable, Ticking, Time } from "../parts/values.js";
 import { Link } from "../router.js";
 import { useAnswer } from "../rpc.js";
-import { Account } from "../sentences.js";
 
 const WITNESSES_ONCE = 100;
 const MOST_VOTES = "9223372036854775807";

@@ -14,7 +14,7 @@ const CANDLE_SHARE = 0.7;
 const CANDLE_PIXELS_MAX = 24;
 const WICK_PIXELS = 1;
 const FILL_SHARE = "26";
-const FILLED = ["area", "bars", "steps", "steps-before"]; // their size is read as a length, so it begins at zero
+const FILLED = ["area", "bars", "steps", "steps-before"]; // kinds that show a value as a length, which begins at zero
 const SERIES_COLOURS = 8;
 const DRAG_PIXELS_MIN = 5;
 const DAY_SECONDS = 86400;
@@ -84,14 +84,14 @@ function utcText(seconds) {
 // `rows` and `columns` are the numbers as a table; without them it is made of what is drawn, unless they stand elsewhere (`hasNumbers`).
 // `xTimes` are the times of x in seconds since 1970, or null, where x are blocks: dates stand below the numbers of the axis.
 // Axes begin at `from`; without it at zero if a series of theirs is filled. A range of x is chosen by dragging, and the whole one
-// again by a double click or a button. Charts with the same `sync` share the range and the pointer. `name` names the saved files.
+// again by a double click or a button. Charts with the same `sync` share the range and the pointer.
 export function Chart({ x, series, label, unit = "", isTime = true, height = HEIGHT, xLabel = isTime ? "Time (UTC)" : "", format = roughText, from = null,
-  step = 0, isWhole = false, rows, columns, hasNumbers = true, sync = "", name = "", xTimes = null }) {
+  step = 0, isWhole = false, rows, columns, hasNumbers = true, sync = "", xTimes = null }) {
   useSheet();
   const isThere = useLibrary();
   const place = useRef(null);
   const plotted = useRef(null);
-  const chosen = useRef(null); // the range of x as [low, high], which a new plot takes over; null is the whole
+  const chosen = useRef(null); // the range of x as [low, high], which a new plot keeps; null is the whole
   const [isZoomed, setZoomed] = useState(false);
   const [legend, setLegend] = useState(null);
   const round = useTheme();
@@ -122,7 +122,7 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
   const showWhole = () => {
     for (const plot of sync ? uPlot.sync(sync).plots : [plotted.current]) plot.setScale("x", { min: plot.data[0][0], max: plot.data[0].at(-1) });
   };
-  const file = name || fileName(label);
+  const file = fileName(label);
   const saveNumbers = () => saveFile(`${file}.csv`, new Blob([csvText({ x, series, isTime, xLabel, xTimes })], { type: "text/csv" }));
   const saveDrawn = () => {
     const keys = series.map((one, i) => [one.label, colour(colourOf(one, i))]);
@@ -130,7 +130,7 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
     savePicture(plotted.current.ctx.canvas, file, { title, keys, ground: colour("surface"), ink: colour("text"), font: fontText() });
   };
   const at = legend !== null && legend < x.length ? legend : null;
-  const where = (i) => (isTime ? `${utcText(x[i])} UTC` : `${xLabel} ${numberText(x[i], xTimes, format)}${xTimes?.[i] ? `, ${utcText(xTimes[i])} UTC` : ""}`);
+  const where = (i) => (isTime ? `${utcText(x[i])} UTC` : `${xLabel} ${xText(x[i], xTimes, format)}${xTimes?.[i] ? `, ${utcText(xTimes[i])} UTC` : ""}`);
   return html`
     <figure class="chart">
       <div class="picture" role="img" aria-label=${`${label}. The numbers are in the table below.`} ref=${place} style=${{ minHeight: `${height}px` }}></div>
@@ -151,7 +151,7 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
 }
 
 // A number of the x axis: blocks in full, others in a few digits.
-function numberText(value, xTimes, format) {
+function xText(value, xTimes, format) {
   return xTimes ? value.toLocaleString("en") : format(value);
 }
 
@@ -235,15 +235,15 @@ function options({ x, series, isTime, height, format, from, step, isWhole, sync,
   };
 }
 
-// The ends of an axis for values from `low` to `high`: at zero also where it is near, so that little is cut off.
+// The ends of an axis for values from `low` to `high`. It begins at `begin`, or else at zero if that is near, below the lowest value if not.
 function bounds(low, high, begin) {
   const rest = (high - low) * 0.08 || Math.abs(high) * 0.02 || 1;
   if (begin !== null) return [low < begin ? low - rest : begin, high + rest];
   return [low >= 0 && low < (high - low) / 2 ? 0 : low - rest, high + rest];
 }
 
-// Numbers of blocks with the dates of their blocks below, where they change. Of a block without a known time, the last known one before it
-// counts.
+// Numbers of blocks, with the dates of the blocks below where they change. A block without a known time has that of the last known one
+// before it.
 function dated(plot, splits, x, xTimes) {
   const timeAt = (value) => xTimes[x.findLastIndex((block, i) => block <= value && xTimes[i] !== null)] ?? null;
   const { min, max } = plot.scales.x;
@@ -322,7 +322,7 @@ function Numbers({ x, series, label, isTime, xLabel, format, rows, columns, xTim
     if (columns) return html`<${Table} caption=${label} columns=${columns} rows=${rows.slice(-ROWS_MAX)} />`;
     const places = x.map((_, i) => i).slice(-ROWS_MAX);
     const made = [
-      { title: xLabel, cell: (i) => html`<span class="nowrap">${isTime ? utcText(x[i]) : numberText(x[i], xTimes, format)}</span>` },
+      { title: xLabel, cell: (i) => html`<span class="nowrap">${isTime ? utcText(x[i]) : xText(x[i], xTimes, format)}</span>` },
       ...series.map((one) => ({ title: one.label, isNumber: true, cell: (i) => valueText(one, i, format) })),
     ];
     return html`<${Table} caption=${label} columns=${made} rows=${places} />`;

@@ -158,7 +158,7 @@ class Tree {
   }
 }
 
-// The names of accounts and the tags in a text, in the order in which they stand.
+// The names of accounts and the tags in a text, in their order, with the properties of their links.
 function namesIn(content) {
   const accounts = [...content.matchAll(MENTION)].filter(([, name]) => name.length <= 16);
   const tags = [...content.matchAll(TAG)];
@@ -167,7 +167,7 @@ function namesIn(content) {
   return [...accounts, ...tags].sort((a, b) => a.index - b.index);
 }
 
-// What stands in an entry of a list: a box, where it begins with one.
+// The children of an entry of a list. If it is a task, "[ ]" or "[x]" at its beginning becomes a box.
 function entryOf(children) {
   const [first, ...rest] = children;
   if (first?.tag === "p") return [{ ...first, children: entryOf(first.children) }, ...rest];
@@ -177,7 +177,6 @@ function entryOf(children) {
 
 function made(tag, token, children) {
   if (tag === "li") return node(tag, {}, entryOf(children));
-
   if (tag === "table") return node("div", { class: "scroll", ...SCROLLED }, [node("table", {}, children)]);
   if (tag === "th") return node(tag, { scope: "col" }, children);
   if (tag === "ol" && token.attrGet("start") > 1) return node(tag, { start: token.attrGet("start") }, children);

@@ -1,4 +1,4 @@
-// Names of accounts, posts and communities as links: by their titles where they have one, with the name for the pointer.
+// Names of accounts, posts and communities as links: their titles if they have one, with the name as a tooltip.
 import { html } from "../html.js";
 import { Link, path } from "../router.js";
 import { useCommunityTitle, useMemberTitles, usePostTitle } from "../titles.js";
@@ -9,7 +9,12 @@ export function Account({ name }) {
   const title = useCommunityTitle(name ?? "");
   if (name === ALL_OTHERS) return html`<${AllOthers} />`;
   if (title) return html`<${CommunityName} name=${name} title=${title} />`;
-  return name ? html`<${Link} class="account" to=${path.account(name)}>${name}</${Link}>` : "nobody";
+  return name ? html`<${AccountLink} name=${name} />` : "nobody";
+}
+
+// An account by its name, even if it is a community.
+export function AccountLink({ name }) {
+  return html`<${Link} class="account" to=${path.account(name)}>${name}</${Link}>`;
 }
 
 // A community by its title, which is looked up unless it is given.
@@ -18,7 +23,7 @@ export function CommunityName({ name, title }) {
   return html`<${Link} class="account" to=${path.community(name)} title=${name}><${Title} of=${title || found || ""} nothing=${name} /></${Link}>`;
 }
 
-// A post by its title, which is looked up unless it is given. A reply without one is named after the post at the top.
+// A post by its title, which is looked up unless it is given. A reply without a title is named after the first post of its discussion.
 export function PostName({ author, permlink, hasAuthor = true, title }) {
   const found = usePostTitle(author, title === undefined ? permlink : "");
   const [own, root] = [title ?? found?.title, found?.root_title].map((text) => text?.trim());

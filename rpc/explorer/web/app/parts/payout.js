@@ -41,12 +41,12 @@ export function symbols() {
 }
 
 // `price` is the median: {base: SBD, quote: COIN}. Without one nothing has a worth in SBD.
-export function toSbd(price, coin) {
+function toSbd(price, coin) {
   const quote = units(price.quote);
   return quote ? (coin * units(price.base)) / quote : 0n;
 }
 
-export function toCoin(price, sbd) {
+function toCoin(price, sbd) {
   const base = units(price.base);
   return base ? (sbd * units(price.quote)) / base : 0n;
 }

@@ -2,9 +2,9 @@
 import { chain, milliseconds } from "../chain.js";
 import { amountText, branded, decimalText, numberText, percentText, units } from "../format.js";
 import { html, useState } from "../html.js";
-import { Account } from "../sentences.js";
 import { call, useAnswer } from "../rpc.js";
 import { Answer, Card, Facts, Table } from "./layout.js";
+import { Account } from "./names.js";
 import { FORMULAS, payoutNow, shownPending, symbols } from "./payout.js";
 import { BlockLink, Money } from "./values.js";
 

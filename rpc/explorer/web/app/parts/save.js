@@ -1,4 +1,4 @@
-// Files that a visitor saves of a chart: its picture as PNG, its numbers as CSV. The page makes them itself, so that no request is needed.
+// The files of a chart that a visitor can save: its picture as PNG, its numbers as CSV. The page makes them without a request.
 const PADDING = 12;
 const LINE = 20;
 const SWATCH = 10;

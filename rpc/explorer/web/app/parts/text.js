@@ -21,7 +21,7 @@ function useLibrary() {
   return isThere;
 }
 
-// The text of a post. No part of it becomes markup by itself, and nothing in it is loaded, but for pictures when the reader asks for them.
+// The text of a post. No part of it becomes markup by itself, and nothing in it is loaded except pictures, if the reader asks for them.
 export function Text({ of }) {
   const isThere = useLibrary();
   const { query } = useAddress();
@@ -40,7 +40,12 @@ function withPictures(query) {
 }
 
 function holdsPicture(nodes) {
-  return nodes.some((one) => one.props?.class === PICTURE || (one.children && holdsPicture(one.children)));
+  return nodes.some((one) => isPicture(one) || (one.children && holdsPicture(one.children)));
+}
+
+// The policy of the page allows pictures by https only.
+function isPicture({ props }) {
+  return props?.class === PICTURE && props.href.startsWith("https:");
 }
 
 // Returns elements of the nodes of markdown.js. What is not in its lists would be a mistake there, and is left out.
@@ -50,8 +55,8 @@ export function elements(nodes, hasPictures = false) {
     if (!TAGS.has(one.tag)) return null;
     const props = Object.fromEntries(Object.entries(one.props).filter(([name]) => ATTRIBUTES.has(name)));
     const element = h(one.tag, props, ...elements(one.children, hasPictures));
-    const isShown = hasPictures && props.class === PICTURE && new URL(props.href).protocol === "https:";
-    return isShown ? [h("img", { src: props.href, alt: "", loading: "lazy", referrerpolicy: "no-referrer" }), element] : element;
+    if (!hasPictures || !isPicture(one)) return element;
+    return [h("img", { src: props.href, alt: "", loading: "lazy", referrerpolicy: "no-referrer" }), element];
   });
 }
 

@@ -5,20 +5,20 @@ import { Link, path } from "../router.js";
 
 const COPIED_MILLISECONDS = 1200;
 
-// One clock for all values of a page that change with time.
+// One timer for all values of a page that change with time.
 const ticking = new Set();
-let clock = null;
+let timer = null;
 
 // Shows something again every second: `children` is a function.
 export function Ticking({ children }) {
   const [, setRound] = useState(0);
   useEffect(() => {
     const tick = () => setRound((n) => n + 1);
-    if (!ticking.size) clock = setInterval(() => ticking.forEach((one) => one()), 1000);
+    if (!ticking.size) timer = setInterval(() => ticking.forEach((one) => one()), 1000);
     ticking.add(tick);
     return () => {
       ticking.delete(tick);
-      if (!ticking.size) clearInterval(clock);
+      if (!ticking.size) clearInterval(timer);
     };
   }, []);
   return children();
@@ -49,7 +49,7 @@ export function Copy({ text, words = "Copy" }) {
   return html`<button type="button" onClick=${copy}>${isDone ? "Copied" : words}</button>`;
 }
 
-// An id, key or signature, or `children` in its place, with a button that copies it. The button has no text, only a label: `what` it copies.
+// An id, key or signature, or `children` in its place, with a button that copies it. The button has no text, only a label with `what`.
 export function Copyable({ text, what = "id", children = null }) {
   const [isDone, copy] = useCopy(text);
   return html`<span class="mono break">${children ?? text}</span><button type="button" class=${`copy ${isDone ? "done" : ""}`}

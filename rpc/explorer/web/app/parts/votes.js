@@ -1,8 +1,8 @@
 // The votes on a post: who gave how much, in three orders, a hundred at a time.
 import { decimalText, numberText, percentText, units } from "../format.js";
 import { html, useMemo, useState } from "../html.js";
-import { Account } from "../sentences.js";
 import { Card, Chips, Table } from "./layout.js";
+import { Account } from "./names.js";
 import { symbols } from "./payout.js";
 import { Time } from "./values.js";
 

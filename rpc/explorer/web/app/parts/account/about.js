@@ -4,8 +4,8 @@ import { isNever, numberText } from "../../format.js";
 import { html } from "../../html.js";
 import { Link, path } from "../../router.js";
 import { call, useAnswer, useCall } from "../../rpc.js";
-import { Account } from "../../sentences.js";
 import { Card, Facts } from "../layout.js";
+import { Account } from "../names.js";
 import { Json, Time } from "../values.js";
 import { shownReputation } from "./values.js";
 

@@ -4,8 +4,8 @@ import { durationText, isNever, numberText, shortId } from "../../format.js";
 import { html, useStyle } from "../../html.js";
 import { Link } from "../../router.js";
 import { call, useAnswer, useCall } from "../../rpc.js";
-import { Account } from "../../sentences.js";
 import { Answer, Card, Facts, Table } from "../layout.js";
+import { Account } from "../names.js";
 import { Copyable, Json, Time } from "../values.js";
 
 const ROLES = ["owner", "active", "posting"];

@@ -1,8 +1,8 @@
 // What an account owns and what it is worth; its VESTS with what is delegated; and its power-down.
 import { amountText, branded, decimalText, isNever, percentText, timeText, units } from "../../format.js";
 import { html } from "../../html.js";
-import { Account } from "../../sentences.js";
 import { Card, Facts, Table } from "../layout.js";
+import { Account } from "../names.js";
 import { Bar, Money, Time } from "../values.js";
 import { COIN, SBD, VESTS, asset, kindOf, nextPayment, points, priceOf, secondsOf } from "./values.js";
 import { symbolText, timeOf, vestsOf, vestsToCoin, worth } from "./values.js";
@@ -30,7 +30,7 @@ function partsOf(account, waiting) {
   return [...parts, ...sums.filter(([, sum]) => sum)];
 }
 
-// What an escrow holds; its fee too, until it is paid to the agent.
+// The amounts that an escrow holds, with the fee until it is paid to the agent.
 function heldBy(escrow) {
   const amounts = [branded(escrow, "coin_balance"), escrow.sbd_balance, escrow.pending_fee];
   return amounts.map((amount) => [units(amount), kindOf(amount)]);

@@ -2,8 +2,8 @@
 import { amountText, isNever } from "../../format.js";
 import { html } from "../../html.js";
 import { Link, path } from "../../router.js";
-import { Account } from "../../sentences.js";
 import { Card, Table } from "../layout.js";
+import { Account } from "../names.js";
 import { Time } from "../values.js";
 import { VESTS, asset, nextPayment, nowSeconds, secondsOf } from "./values.js";
 

@@ -1,4 +1,4 @@
-// Who follows an account, and whom it follows: both lists by name, a part at a time.
+// The followers of an account, and the accounts that it follows, by name, a part at a time.
 import { useChain } from "../../chain.js";
 import { html, useState } from "../../html.js";
 import { useCall } from "../../rpc.js";
@@ -19,7 +19,7 @@ export function Follows({ name }) {
 function Names({ title, name, method, list, member, nothing }) {
   const { head } = useChain();
   const [start, setStart] = useState("");
-  // A list begins with its start, so that the part after this one begins with the name that is too many.
+  // A list begins with its start: the next part begins with the last name of this answer, which isn't shown.
   const answer = useCall(`follow_api.${method}`, { account: name, start, type: "blog", limit: PART + 1 }, head);
   return html`
     <${Card} title=${title} aside="by name">

@@ -1,8 +1,8 @@
 // What an account has open: orders, escrows, withdrawals from savings, conversions, and requests about the account itself.
 import { amount, amountText, branded, decimalText } from "../../format.js";
 import { html } from "../../html.js";
-import { Account } from "../../sentences.js";
 import { Card, Table } from "../layout.js";
+import { Account } from "../names.js";
 import { Money, Time } from "../values.js";
 import { Due } from "./due.js";
 
