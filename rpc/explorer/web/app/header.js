@@ -91,13 +91,13 @@ function useSuggestions(text) {
 function Search() {
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
-  const [chosen, setChosen] = useState(-1);
+  const [chosen, setChosen] = useState(""); // the address of a hit, which can have another place among the next hits
   const sought = text.trim();
   const { overview } = useChain();
   // A fork that isn't complete would ask its source for each text, and the source's answers are limited.
   const hits = useSuggestions(overview?.fork && !overview.fork.is_complete ? "" : sought);
   const isShown = isOpen && hits.length > 0;
-  useEffect(() => setChosen(-1), [hits]);
+  const at = isShown ? hits.findIndex((hit) => addressOf(hit) === chosen) : -1;
   const leave = (to) => {
     setText("");
     setOpen(false);
@@ -105,19 +105,19 @@ function Search() {
   };
   const find = (event) => {
     event.preventDefault();
-    if (isShown && hits[chosen]) leave(addressOf(hits[chosen]));
+    if (at >= 0) leave(chosen);
     else if (sought) leave(`/search?q=${encodeURIComponent(sought)}`);
   };
   const type = (event) => {
     setText(event.target.value);
     setOpen(true);
-    setChosen(-1);
+    setChosen("");
   };
   const move = (event) => {
     if (!isShown) return;
-    const steps = { ArrowDown: 1, ArrowUp: -1 };
     if (event.key === "Escape") setOpen(false);
-    else if (event.key in steps) setChosen(Math.max(-1, Math.min(hits.length - 1, chosen + steps[event.key])));
+    else if (event.key === "ArrowDown") setChosen(addressOf(hits[Math.min(hits.length - 1, at + 1)]));
+    else if (event.key === "ArrowUp") setChosen(at > 0 ? addressOf(hits[at - 1]) : "");
     else return;
     event.preventDefault();
   };
@@ -136,11 +136,11 @@ function Search() {
       <input id="search" type="text" enterkeyhint="search" placeholder="Search blocks, transactions, @accounts, titles, #tags, proposals, keys, tokens"
         autocomplete="off" spellcheck="false" maxlength="400" value=${text} onInput=${type} onKeyDown=${move} onBlur=${() => setOpen(false)}
         role="combobox" aria-autocomplete="list" aria-expanded=${isShown ? "true" : "false"} aria-controls=${isShown ? "suggestions" : null}
-        aria-activedescendant=${isShown && chosen >= 0 ? `suggestion-${chosen}` : null} />
+        aria-activedescendant=${at >= 0 ? `suggestion-${at}` : null} />
       ${isShown && html`
         <ul id="suggestions" class="suggestions" role="listbox" aria-label="Suggestions" onMouseDown=${(event) => event.preventDefault()}>
           ${hits.map((hit, i) => html`
-            <li key=${i} id=${`suggestion-${i}`} role="option" aria-selected=${i === chosen ? "true" : "false"}
+            <li key=${i} id=${`suggestion-${i}`} role="option" aria-selected=${i === at ? "true" : "false"}
               onClick=${() => leave(addressOf(hit))}><span class="badge">${hit.kind}</span> ${nameOf(hit)}</li>`)}
         </ul>`}
       <button>Find</button>
