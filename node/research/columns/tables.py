@@ -36,11 +36,12 @@ from state.tables.accounts import Accounts
 BATCH_ROWS = 4096
 ID = "id"
 KEY, UNSIGNED, WIDE = Key(), Int(64), Wide()
-# Fields with the name or the id of an account. A row belongs to each account that is in one of them.
+# Fields with the name of an account, or in some tables its id. A row belongs to each account that is in one of them.
 ACCOUNT_FIELDS = {
     "account", "account_to_recover", "agent", "author", "blogger", "contributor", "control_account", "creator", "delegatee", "delegator",
     "dst", "follower", "following", "from_", "from_account", "guest", "owner", "receiver", "seller", "to", "to_account", "voter", "witness",
 }  # fmt: skip
+ACCOUNT_ID_FIELDS = {"account", "owner", "voter"}
 
 # Fields wider than a signed 64-bit integer, and amounts that the API returns as plain numbers.
 KINDS: dict[type, dict[str, Kind]] = {
@@ -131,7 +132,8 @@ def rows_in(state: State, table: Table[Any], accounts: Collection[str] | None) -
 def account_fields(cls: type[Row]) -> list[str]:
     """Return the fields of a row class with the names or ids of accounts to which a row belongs."""
     hints = get_type_hints(cls)
-    return [name for name in cls.__struct_fields__ if name in ACCOUNT_FIELDS and hints[name] in (str, int)]
+    named = {str: ACCOUNT_FIELDS, int: ACCOUNT_ID_FIELDS}
+    return [name for name in cls.__struct_fields__ if name in named.get(hints[name], ())]
 
 
 def row_columns(state: State, table: type[Table[Any]], schemas: ArrowSchemas) -> Columns:
