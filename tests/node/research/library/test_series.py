@@ -58,7 +58,10 @@ def test_rows_of_each_day_follow_its_first_block() -> None:
     )
 
 
-@pytest.mark.parametrize("table", ["comment_votes", "vesting_delegations", "follow_follows", "accounts", "global_properties", "tags_counters"])
+TABLES = ("comment_votes", "vesting_delegations", "follow_follows", "accounts", "global_properties", "tags_counters")
+
+
+@pytest.mark.parametrize("table", TABLES)
 def test_only_rows_of_chosen_accounts_are_taken(table: str) -> None:
     every = series(LOG, table, 2000, CHAIN).arrow().to_pylist()
     with chain_at(LOG, 2000, CHAIN) as chain:
