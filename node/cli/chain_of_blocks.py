@@ -2,10 +2,31 @@
 
 from pathlib import Path
 
-from node.history.chain_detection import ChainUnclear, FormerChain, detect_chain
+import trio
+
+from node.client.urls import BROKER, shown_url
+from node.history.chain_detection import ChainUnclear, FormerChain, detect_chain, followed_variant
+from node.replicas.follow.sources import header_of
 from node.runtime.errors import FileError, NodeError
-from node.specs.builder import load_spec
+from node.specs.builder import load_spec, spec_names
 from state.protocol.spec import ChainSpec
+
+
+def spec_of_node(url: str, chain: str | None) -> ChainSpec:
+    """Return the chain spec with the name or path `chain`, or by default that of the node's chain, with the node's numbers of witnesses and
+    accounts. Raises NodeError.
+    """
+    given = None if chain is None else load_spec(chain)
+    header = None if url.startswith(BROKER) else trio.run(header_of, url)
+    if header is None:
+        if given is None:
+            raise NodeError(f"{shown_url(url)} doesn't name its chain. Give it by --chain.")
+        return given
+    if header.base:
+        raise NodeError(f"the chain of {shown_url(url)} is a fork, which can't be followed here. Export the data folder of its node.")
+    if given is None and header.name not in spec_names():
+        raise NodeError(f"{shown_url(url)} has the chain {header.name}, which isn't known here. Give its spec by --chain.")
+    return followed_variant(given or load_spec(header.name), header)
 
 
 def spec_of_blocks(path: Path, chain: str | None) -> ChainSpec:

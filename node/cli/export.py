@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from node.cli.block_numbers import block_range, count
 from node.cli.parameters import ChainOfBlocks, Config, Flag
+from node.client.urls import followed_url
 from node.key_recovery.pool import default_workers
 from node.runtime.errors import NodeError
 from node.runtime.optional_libraries import load_extra
@@ -16,17 +17,19 @@ from node.runtime.shutdown import run_to_end
 from state.chain.skip import TRUSTED, Skip
 
 CHUNK_BLOCKS = "100k"
+FOLLOWED_CHUNK_BLOCKS = "1k"  # The rows of the last range stay in memory.
 
 
 def export_command(
     source: Annotated[
-        Path,
+        Path | None,
         Parameter(
             help="A block log, JSON lines of blocks, a folder of such files, a data folder, or - (stdin).", allow_leading_hyphen=True
         ),
-    ],
+    ] = None,
     /,
     *,
+    follow: Annotated[str | None, Parameter(help="Instead of a source: the URL of a node, to export its blocks as they appear.")] = None,
     to: Annotated[Path, Parameter(help="The output folder; files already exported there are skipped.")],
     chain: ChainOfBlocks = None,
     blocks: Annotated[str, Parameter(help="The range of blocks, for example 1M:2M (excludes block 2,000,000).")] = ":",
@@ -34,7 +37,9 @@ def export_command(
     tables: Annotated[str, Parameter(help="Tables to write at the end (comments@100k: also every 100,000 blocks, @1d: every day).")] = "",
     accounts: Annotated[str | None, Parameter(help="Write only the rows of these accounts, for example alice,bob.")] = None,
     format: Annotated[Literal["parquet", "csv", "jsonl"], Parameter(help="The file format.")] = "parquet",
-    chunk: Annotated[str, Parameter(help="Blocks per file.")] = CHUNK_BLOCKS,
+    chunk: Annotated[
+        str | None, Parameter(help=f"Blocks per file; by default {CHUNK_BLOCKS}, with --follow {FOLLOWED_CHUNK_BLOCKS}.")
+    ] = None,
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
     signature_workers: Annotated[
         int | None,
@@ -53,16 +58,28 @@ def export_command(
     Example: bin/coind export block_log --chain steem-testnet --to steem --tables accounts
     """
     load_extra("pyarrow", "data", what="an export")
-    from node.cli.chain_of_blocks import spec_of_blocks
+    from node.cli.chain_of_blocks import spec_of_blocks, spec_of_node
+    from node.cli.run_options import named
+    from node.history.sources import STANDARD_INPUT
+    from node.research.export.follow import FollowingExport, follow_node
     from node.research.export.run import Export, ExportOptions, export
 
     first, last = block_range(blocks, "--blocks")
     blocks_between, seconds_between = tables_of(tables)
     if accounts is not None and not blocks_between:
         raise NodeError("--accounts chooses rows of tables. Give the tables by --tables, for example --tables account_summaries@1d.")
+    url = ""
+    if follow is not None:
+        if source is not None:
+            raise NodeError(f"Give either {source} or --follow as the source of the blocks.")
+        with named("--follow"):
+            url = followed_url(follow)
+    elif source is None:
+        raise NodeError("Give the source of the blocks, for example a block log, or a node by --follow.")
     wanted = ExportOptions(
-        spec=spec_of_blocks(source, chain),
-        source=source,
+        spec=spec_of_blocks(source, chain) if source is not None else spec_of_node(url, chain),
+        source=source or STANDARD_INPUT,
+        follow=url,
         to=to,
         first=first,
         last=last,
@@ -71,15 +88,15 @@ def export_command(
         seconds=seconds_between,
         accounts=None if accounts is None else names(accounts, "--accounts"),
         form=format,
-        chunk_blocks=count(chunk, "--chunk", least=1),
+        chunk_blocks=count(chunk or (FOLLOWED_CHUNK_BLOCKS if url else CHUNK_BLOCKS), "--chunk", least=1),
         skip=TRUSTED if verify == "none" else Skip.NOTHING,
         workers=default_workers() if signature_workers is None else signature_workers,
     )
     if dry:
-        for line in Export(wanted).plan():
+        for line in (FollowingExport(wanted) if url else Export(wanted)).plan():
             say(line)
         return 0
-    return run_to_end(partial(export, wanted))
+    return run_to_end(partial(follow_node if url else export, wanted))
 
 
 def names(text: str, option: str) -> tuple[str, ...]:

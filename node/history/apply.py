@@ -263,6 +263,8 @@ def keep_last_block_only(chain: Chain) -> None:
     blocks = deque[SignedBlock](() if chain.head is None else (chain.head,))
 
     def add(_: State, block: SignedBlock) -> None:
+        while blocks and blocks[-1].number >= block.number:  # undone since
+            blocks.pop()
         while blocks and blocks[0].number < chain.irreversible:
             blocks.popleft()
         blocks.append(block)

@@ -17,14 +17,17 @@ from node.history.sources import STANDARD_INPUT, is_pipe, open_source
 from node.runtime import former_chains
 from node.runtime.errors import FileError, NodeError
 from node.snapshots.base import read_base
-from node.specs.builder import load_spec, spec_names, with_accounts, with_witnesses
+from node.specs.builder import load_spec, spec_names, with_accounts, with_main_chain_id, with_witnesses
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import LOG_NAME
 from node.storage.datafolder import ChainMark, FolderMark, as_marked, fork_in, mark_of, read_chain
 from node.storage.spec_copy import PARSE_ERRORS, read_copy
+from rpc.push.events import StreamHeader
+from rpc.push.header import genesis_fingerprint
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.operations.accounts import AccountCreate
+from state.protocol.constants import MAIN_CHAIN_ID
 from state.protocol.errors import ChainError
 from state.protocol.spec import ACCOUNTS_PER_BLOCK, ChainSpec
 from state.protocol.transaction import Wire
@@ -96,6 +99,20 @@ def recorded_variant(spec: ChainSpec, mark: ChainMark, copy: bytes) -> ChainSpec
             if mark_of(other).genesis == mark.genesis:
                 return other
     return found
+
+
+def followed_variant(spec: ChainSpec, header: StreamHeader) -> ChainSpec:
+    """Return the variant of a spec that has the genesis of the chain with this stream header, if necessary with other numbers of witnesses
+    and accounts. If there is none, return the spec itself.
+    """
+    with suppress(NodeError):
+        named = with_main_chain_id(spec) if header.chain_id == MAIN_CHAIN_ID.hex() and spec.is_test else spec
+        counted = _with_account_count(with_witnesses(named, header.witnesses), header.accounts)
+        for in_blocks in (True, False):
+            found = counted.with_accounts_in_blocks(in_blocks)
+            if genesis_fingerprint(found) == header.genesis:
+                return found
+    return spec
 
 
 def _with_account_count(spec: ChainSpec, count: int) -> ChainSpec:

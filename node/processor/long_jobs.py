@@ -4,7 +4,7 @@ the chain as it was before the job.
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import trio
 from msgspec import Struct
@@ -36,6 +36,13 @@ class ChainSummary(Struct, frozen=True):
     pending: int
     pending_size: int
 
+    @classmethod
+    def of(cls, chain: Chain) -> Self:
+        """Return the summary of a chain."""
+        props, pending = chain.state.props, chain.pending
+        head = props.head_block_number, props.head_block_id, props.time
+        return cls(*head, props.last_irreversible_block_num, len(pending), pending.size)
+
 
 class JobAbandoned(BaseException):
     """Raised inside an interrupted job in a forked copy of the process, to undo the job in the copy."""
@@ -65,14 +72,14 @@ class LongJobs:
         self._is_abortable = self._can_fork = False
         self._standby: Standby | None = None
         self._finished: trio.Event | None = None  # set after an interrupted job and the slice of readers that follows it
-        self._summary = self._summarize()
+        self._summary = ChainSummary.of(chain)
         # A client that received an event of the new head must not read an older chain.
         chain.on_head_change.append(self._on_head_change)
 
     @property
     def summary(self) -> ChainSummary:
         """Summary of the chain; while a job is interrupted, that of the chain before the job."""
-        return self._summary if self._gate.is_closed else self._summarize()
+        return self._summary if self._gate.is_closed else ChainSummary.of(self._chain)
 
     @property
     def is_free(self) -> bool:
@@ -89,7 +96,7 @@ class LongJobs:
 
         `is_abortable` means that an exception inside the job leaves the chain unchanged.
         """
-        self._summary, self._is_abortable, self._can_fork = self._summarize(), is_abortable, True
+        self._summary, self._is_abortable, self._can_fork = ChainSummary.of(self._chain), is_abortable, True
         if self._preemption.start(job):
             return True
         self._finished = trio.Event()
@@ -115,11 +122,6 @@ class LongJobs:
         await yield_to_others()
         while self._gate.waiting_reads and self._stopwatch() < until:
             await trio.lowlevel.checkpoint()
-
-    def _summarize(self) -> ChainSummary:
-        props, pending = self._chain.state.props, self._chain.pending
-        head = props.head_block_number, props.head_block_id, props.time
-        return ChainSummary(*head, props.last_irreversible_block_num, len(pending), pending.size)
 
     def _interrupted(self, nursery: trio.Nursery, seconds: float) -> None:
         """Fork a standby if the job is taking long or has announced long work, and can be undone in the copy."""

@@ -3,22 +3,26 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
+from typing import Protocol
 
 import trio
 
 from node.client.errors import RefusedCall, WrongChain
 from node.client.urls import BROKER
 from node.history.apply import BlockRefused
-from node.processor.processor import Processor
+from node.processor.long_jobs import ChainSummary
 from node.replicas.follow.replica_applier import ForkDetected, ForkTooDeep, ReplicaApplier
 from node.replicas.follow.sources import NodeSource, Source, SourceBehind, SyncPosition
 from node.runtime.clock import Clock
 from node.runtime.errors import NodeError
+from rpc.jsonrpc.scheduler import ReadGate
 from rpc.log import Log
 from rpc.push.events import Event, Heartbeat, NewBlock
 from rpc.push.header import edits_fingerprint
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError, UnreadableBlock
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import Wire
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.2, 10.0
 # Batches that are read but not applied yet. A batch is the result of one read.
@@ -33,6 +37,19 @@ HEAD_SECONDS_MAX = 60
 _log = Log("following")
 
 
+class Turns(Protocol):
+    """The part of a processor that a replica needs."""
+
+    gate: ReadGate
+
+    @property
+    def summary(self) -> ChainSummary:
+        """Summary of the chain between two jobs."""
+
+    async def run_steps(self, steps: Iterator[object]) -> int:
+        """Run the steps of an iterator that changes the chain. Return the number of steps. Exceptions propagate."""
+
+
 class ReplicaTask:
     """Follows a source of blocks while `run` runs. `head` is the last known head of the other node.
 
@@ -40,7 +57,7 @@ class ReplicaTask:
     """
 
     def __init__(
-        self, url: str, source: Source, applier: ReplicaApplier, processor: Processor, failed: Callable[[NodeError], None], clock: Clock
+        self, url: str, source: Source, applier: ReplicaApplier, processor: Turns, failed: Callable[[NodeError], None], clock: Clock
     ) -> None:
         self.url, self.head, self.problem = url, 0, "it has not answered yet"
         self.attempts = 0
@@ -245,7 +262,7 @@ def _waiting(batches: "trio.MemoryReceiveChannel[list[Event | Heartbeat]]") -> l
 def new_following(
     url: str,
     chain: Chain,
-    processor: Processor,
+    processor: Turns,
     *,
     reset: Callable[[], None],
     failed: Callable[[NodeError], None],
@@ -257,11 +274,13 @@ def new_following(
     """Return the task that keeps a chain in sync with a node or a broker. `is_copied`: the chain begins with a complete copy of another."""
     spec = chain.state.spec
     applier = ReplicaApplier(chain, reset=reset if spec.is_test else None, is_trusting=is_trusting, workers=workers)
-    source: Source
+    return ReplicaTask(url, source_at(url, spec, is_copied=is_copied), applier, processor, failed, clock)
+
+
+def source_at(url: str, spec: ChainSpec, *, is_copied: bool = False) -> Source:
+    """Return the source of blocks at the URL of a node or a broker. See NodeSource."""
     if url.startswith(BROKER):
         from node.replicas.follow.broker import BrokerSource
 
-        source = BrokerSource(url, spec)
-    else:
-        source = NodeSource(url, spec, chain.state.wire, is_copied=is_copied)
-    return ReplicaTask(url, source, applier, processor, failed, clock)
+        return BrokerSource(url, spec)
+    return NodeSource(url, spec, Wire(spec), is_copied=is_copied)

@@ -22,6 +22,7 @@ from rpc.push.events import Event, Heartbeat, NewBlock, StreamHeader
 from rpc.push.header import genesis_fingerprint
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
+from state.protocol.values.integers import UINT32_MAX
 
 POLL_SECONDS = 1.0
 POLL_BLOCKS_MAX = 50  # blocks per request
@@ -171,6 +172,16 @@ class NodeSource:
         ids = [value for key, value in config.items() if key.endswith("CHAIN_ID")] if isinstance(config, dict) else []
         if ids and ids[0] != self._spec.chain_id.hex():
             raise another_chain(self.url, "another chain", str(ids[0])[:SHOWN_MAX], self._spec)
+
+
+async def header_of(url: str) -> StreamHeader | None:
+    """Return the header of a node's packed stream, or None if the node has no such stream. Raises NodeError."""
+    async with connected(url, ReplyScheduler()) as connection:
+        if await connection.open_stream(f"/stream/blocks?from={UINT32_MAX}&form=packed") == 200:
+            async with aclosing(connection.lines()) as lines:
+                async for some in lines:
+                    return read_header(some[0])
+        return None
 
 
 def require_same_state(url: str, header: StreamHeader, position: SyncPosition) -> None:

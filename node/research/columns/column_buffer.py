@@ -4,6 +4,7 @@ Operations of transactions are read from each applied block. Virtual operations 
 each operation.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,6 +28,11 @@ WAITING_ROWS, RARE_ROWS, WAITING_BYTES = 8192, 1024, 4 << 20
 Row = tuple[Operation, int, int, int, int, int, str | None]
 Rows = list[Row]
 Filled = tuple[str, list[Any]]
+
+
+def block_of_row(row: Row) -> int:
+    """Return the number of the block that contains the operation of a row."""
+    return row[1]
 
 
 class Dataset(Struct, frozen=True):
@@ -118,15 +124,40 @@ class ColumnBuffer:
         least = 1 if whole or self._size >= WAITING_BYTES else RARE_ROWS
         for name, rows in self._rows.items():
             if len(rows) >= least:
-                # Faster than zip(*rows), which passes all rows as arguments.
-                keys = [array_of([row[index] for row in rows], field) for index, field in enumerate(KEYS, 1)]
-                yield name, keys + self._columns[name].arrays([row[0] for row in rows])
+                yield name, self._arrays(name, rows)
                 rows.clear()
         if len(self._blocks) >= least:
             yield BLOCKS, self._block_columns.arrays(self._blocks)
             self._blocks.clear()
         self._waiting = len(self._blocks) + sum(map(len, self._rows.values()))
         self._size = 0
+
+    def between(self, first: int, last: int) -> Iterator[Filled]:
+        """Yield the rows of the blocks from `first` to `last` as columns. The rows stay in the buffer."""
+        for name, rows in self._rows.items():
+            if found := rows[bisect_left(rows, first, key=block_of_row) : bisect_right(rows, last, key=block_of_row)]:
+                yield name, self._arrays(name, found)
+        if blocks := [block for block in self._blocks if first <= block.number <= last]:
+            yield BLOCKS, self._block_columns.arrays(blocks)
+
+    def drop_before(self, number: int) -> None:
+        """Remove the rows of the blocks before block `number`."""
+        for rows in self._rows.values():
+            del rows[: bisect_left(rows, number, key=block_of_row)]
+        self._blocks = [block for block in self._blocks if block.number >= number]
+
+    def drop_from(self, number: int) -> None:
+        """Remove the rows of the blocks from block `number` on."""
+        for rows in self._rows.values():
+            while rows and block_of_row(rows[-1]) >= number:
+                rows.pop()
+        while self._blocks and self._blocks[-1].number >= number:
+            self._blocks.pop()
+
+    def _arrays(self, name: str, rows: Rows) -> list[Any]:
+        # Faster than zip(*rows), which passes all rows as arguments.
+        keys = [array_of([row[index] for row in rows], field) for index, field in enumerate(KEYS, 1)]
+        return keys + self._columns[name].arrays([row[0] for row in rows])
 
 
 def operation_schema(kind: str, fields: Columns) -> Any:

@@ -79,7 +79,8 @@ class Range(Struct):
     """The chunks of a range of blocks. `blocks` is the nominal start of the range. `first` and `last` are the blocks in it that were
     exported.
 
-    `is_end` means that an export ended with this range. Such a range contains the rows of all tables after its last block.
+    `is_end` means that an export ended with this range. Such a range contains the rows of all tables after its last block. `is_open` means
+    that the range of an export that follows a node isn't whole, or has blocks that can still be undone.
     """
 
     blocks: Number
@@ -88,6 +89,7 @@ class Range(Struct):
     last_id: str
     is_end: bool
     chunks: list[Chunk]
+    is_open: bool = False
 
 
 class Manifest(Struct):

@@ -5,8 +5,8 @@ export exists, it is continued.
 import fcntl
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import aclosing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,9 +14,10 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from node.client.urls import shown_url
 from node.history.apply import ChainCursor, keep_last_block_only, paced
 from node.history.resume import resume
-from node.history.sources import BlockSource, open_source
+from node.history.sources import STANDARD_INPUT, BlockSource, open_source
 from node.research.columns.column_buffer import BLOCKS, ColumnBuffer, Dataset
 from node.research.columns.columns import ArrowSchemas, operations_of_chain
 from node.research.columns.schedule import is_due
@@ -46,13 +47,15 @@ SECONDS_BETWEEN_SNAPSHOTS = 300.0
 
 
 class ExportOptions(Struct, frozen=True, kw_only=True):
-    """Options of an export. `last` is the number of the last block, or None for all blocks. `only` contains the kinds to export, or is None
+    """Options of an export. `source` is the path of the blocks, or `follow` the URL of a node or broker to get them from. `last` is the
+    number of the last block, or None for all blocks. `only` contains the kinds to export, or is None
     for all kinds. `tables` contains the interval in blocks at which each table is exported (0: only at the end), `seconds` an interval in
     seconds for some of them. `accounts` contains the accounts whose rows are exported, or is None for all.
     """
 
     spec: ChainSpec
-    source: Path
+    source: Path = STANDARD_INPUT
+    follow: str = ""
     to: Path
     first: int = 1
     last: int | None = None
@@ -66,6 +69,11 @@ class ExportOptions(Struct, frozen=True, kw_only=True):
     workers: int = 0
     disk: Disk = SystemDisk()
 
+    @property
+    def origin(self) -> str:
+        """The origin of the blocks, for messages."""
+        return shown_url(self.follow) if self.follow else str(self.source)
+
 
 class Export:
     """One run of an export. Setting `stop` ends it gracefully, and the ranges that are complete by then remain."""
@@ -77,7 +85,7 @@ class Export:
         self.stop = trio.Event()
         require_kinds(wanted.spec, wanted.only)
         plugins = plugins_for(wanted.spec, set(wanted.tables))
-        self.chain = new_chain(wanted.spec, fork_in(wanted.source), plugins, wanted.disk)
+        self.chain = new_chain(wanted.spec, None if wanted.follow else fork_in(wanted.source), plugins, wanted.disk)
         state = self.chain.state
         schemas = ArrowSchemas(wanted.spec, is_flat=wanted.form == "csv")
         self.collector = ColumnBuffer(state, schemas, None if wanted.only is None else set(wanted.only))
@@ -150,6 +158,10 @@ class Export:
         `last` is the last block of the source, or 0 if unknown.
         """
         ranges = self.manifest.ranges
+        if ranges and ranges[-1].is_open:
+            while ranges and ranges[-1].is_open:
+                begin = ranges.pop().first
+            return begin
         if not ranges:
             return self.wanted.first
         newest = ranges[-1]
@@ -165,8 +177,7 @@ class Export:
         last = source.last
         self._require_first(last)
         begin = self.begin(last)
-        for each in self.manifest.ranges:
-            yield f"blocks {each.first:,} to {each.last:,}: done, {len(each.chunks)} files"
+        yield from self._done()
         end = last if self.wanted.last is None else min(last, self.wanted.last)
         if not last:
             yield f"from block {begin:,} on: to do, up to the end of {self.wanted.source}"
@@ -174,6 +185,11 @@ class Export:
             stop = min(self.end_of_range(begin), end)
             yield f"blocks {begin:,} to {stop:,}: to do"
             begin = stop + 1
+
+    def _done(self) -> Iterator[str]:
+        """Yield a line of text for each range that is done."""
+        for each in self.manifest.ranges:
+            yield f"blocks {each.first:,} to {each.last:,}: done, {len(each.chunks)} files"
 
     def summary(self) -> str:
         """Return a summary of the export in one line."""
@@ -195,29 +211,40 @@ class Export:
             raise NodeError(f"--to {wanted.to}: {error.strerror}. Give another folder.") from None
         with locked(wanted.to):
             clear(wanted.to)
-            source = self._source(1)
-            begin = self.begin(source.last)
-            if begin > (wanted.last or begin) or 0 < source.last < begin:
-                source.close()
-                self._require_first(source.last)
-                return True
-            started = self._start(begin) if self.needs_state else begin - 2
-            if started > 0 and not source.is_pipe:
-                source.close()
-                source = self._source(started + 1)
-            keep_last_block_only(self.chain)
-            writer = RangeWriter(wanted.to, wanted.form, wanted.disk)
-            every = int(self.needs_state)
-            saver = SnapshotSaver(self.chain, wanted.to / SNAPSHOTS, wanted.disk, every, seconds=SECONDS_BETWEEN_SNAPSHOTS)
-            try:
-                is_done = await self._write(source, started, begin, writer, saver)
-                await saver.finish()
-                if is_done and not self.manifest.ranges:
-                    raise NodeError(f"{source.path} has no block of the range. Check the program that writes it, and --blocks.")
-                return is_done
-            finally:
-                saver.close()
-                writer.close()
+            return await self._run()
+
+    async def _run(self) -> bool:
+        """Export the missing blocks of the source."""
+        source = self._source(1)
+        begin = self.begin(source.last)
+        if begin > (self.wanted.last or begin) or 0 < source.last < begin:
+            source.close()
+            self._require_first(source.last)
+            return True
+        started = self._start(begin) if self.needs_state else begin - 2
+        if started > 0 and not source.is_pipe:
+            source.close()
+            source = self._source(started + 1)
+        async with self._writing() as (writer, saver):
+            is_done = await self._write(source, started, begin, writer, saver)
+        if is_done and not self.manifest.ranges:
+            raise NodeError(f"{source.path} has no block of the range. Check the program that writes it, and --blocks.")
+        return is_done
+
+    @asynccontextmanager
+    async def _writing(self) -> AsyncGenerator[tuple[RangeWriter, SnapshotSaver]]:
+        """Yield the writers of files and snapshots, for a chain that has its first block."""
+        wanted = self.wanted
+        keep_last_block_only(self.chain)
+        writer = RangeWriter(wanted.to, wanted.form, wanted.disk)
+        every = int(self.needs_state)
+        saver = SnapshotSaver(self.chain, wanted.to / SNAPSHOTS, wanted.disk, every, seconds=SECONDS_BETWEEN_SNAPSHOTS)
+        try:
+            yield writer, saver
+            await saver.finish()
+        finally:
+            saver.close()
+            writer.close()
 
     def _source(self, first: int) -> BlockSource:
         try:
@@ -282,10 +309,7 @@ class Export:
 
     def _require_id(self, block: SignedBlock, done: Range) -> None:
         if block.id.hex() != done.last_id:
-            raise NodeError(
-                f"{self.wanted.to} was exported from other blocks than those of {self.wanted.source}: block {done.last} is {done.last_id}"
-                f" there, but {block.id.hex()} here. Give another folder by --to."
-            )
+            raise other_blocks(self.wanted, done)
 
     def _add(self, writer: RangeWriter, first: int, *, is_whole: bool = False) -> None:
         """Pass the collected columns to the writer. `first` is the first exported block of their range."""
@@ -325,17 +349,20 @@ class Export:
         # While the files of a range are replaced, the manifest must not list it.
         manifests.save(to, self.manifest, disk)
         chunks = writer.finish()
-        if not self._is_swept:
-            sweep(
-                to,
-                self.wanted.form,
-                {chunk.path for each in self.manifest.ranges for chunk in each.chunks} | {chunk.path for chunk in chunks},
-            )
-            self._is_swept = True
         self.manifest.ranges.append(Range(self._start_of(first), first, block.number, block.id.hex(), end_tables is not None, chunks))
+        if not self._is_swept:
+            self._sweep()
         manifests.save(to, self.manifest, disk)
         if (waiting := saver.save_if_due()) is not None:
             await waiting
+
+    def _sweep(self) -> None:
+        """Remove chunks that the manifest doesn't list, for example those written at the former end of a chain that has grown since."""
+        to, form = self.wanted.to, self.wanted.form
+        named = {chunk.path for each in self.manifest.ranges for chunk in each.chunks}
+        found = {path.relative_to(to).as_posix() for name in FOLDERS for path in (to / name).rglob(f"*.{form}")}
+        remove_chunks(to, found - named)
+        self._is_swept = True
 
 
 def has_size(path: Path, size: int) -> bool:
@@ -354,14 +381,20 @@ def require_kinds(spec: ChainSpec, only: tuple[str, ...] | None) -> None:
             raise NodeError(f"--only {name}: {spec.name} has no such kind of operation; {alternatives(name, known)}")
 
 
-def sweep(folder: Path, form: Format, named: set[str]) -> None:
-    """Remove chunks that the manifest no longer lists, for example those written at the former end of a chain that has grown since."""
-    for name in FOLDERS:
-        for path in sorted((folder / name).rglob(f"*.{form}")):
-            if path.relative_to(folder).as_posix() not in named:
-                path.unlink()
-                with suppress(OSError):
-                    path.parent.rmdir()
+def other_blocks(wanted: ExportOptions, done: Range) -> NodeError:
+    """Return the error for a source that doesn't have the last block of an exported range."""
+    return NodeError(
+        f"{wanted.to} was exported from other blocks than those of {wanted.origin}, where block {done.last} isn't {done.last_id}."
+        " Give another folder by --to."
+    )
+
+
+def remove_chunks(folder: Path, paths: Iterable[str]) -> None:
+    """Remove files of an export, and their folders if these are empty then."""
+    for path in paths:
+        (folder / path).unlink(missing_ok=True)
+        with suppress(OSError):
+            (folder / path).parent.rmdir()
 
 
 @contextmanager
