@@ -59,7 +59,6 @@ def export_command(
     """
     load_extra("pyarrow", "data", what="an export")
     from node.cli.chain_of_blocks import spec_of_blocks, spec_of_node
-    from node.cli.run_options import named
     from node.history.sources import STANDARD_INPUT
     from node.research.export.follow import FollowingExport, follow_node
     from node.research.export.run import Export, ExportOptions, export
@@ -68,14 +67,7 @@ def export_command(
     blocks_between, seconds_between = tables_of(tables)
     if accounts is not None and not blocks_between:
         raise NodeError("--accounts chooses rows of tables. Give the tables by --tables, for example --tables account_summaries@1d.")
-    url = ""
-    if follow is not None:
-        if source is not None:
-            raise NodeError(f"Give either {source} or --follow as the source of the blocks.")
-        with named("--follow"):
-            url = followed_url(follow)
-    elif source is None:
-        raise NodeError("Give the source of the blocks, for example a block log, or a node by --follow.")
+    url = url_of(source, follow)
     wanted = ExportOptions(
         spec=spec_of_blocks(source, chain) if source is not None else spec_of_node(url, chain),
         source=source or STANDARD_INPUT,
@@ -97,6 +89,20 @@ def export_command(
             say(line)
         return 0
     return run_to_end(partial(follow_node if url else export, wanted))
+
+
+def url_of(source: Path | None, follow: str | None) -> str:
+    """Return the URL of `--follow`, or "" if there is a source. Raises NodeError, also if both or neither are given."""
+    from node.cli.run_options import named
+
+    if follow is None:
+        if source is None:
+            raise NodeError("Give the blocks to export, for example a block log, or a node by --follow.")
+        return ""
+    if source is not None:
+        raise NodeError(f"{source} and --follow are both sources of blocks. Leave one of them out.")
+    with named("--follow"):
+        return followed_url(follow)
 
 
 def names(text: str, option: str) -> tuple[str, ...]:

@@ -51,7 +51,9 @@ def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     same_as_golden(done.err)
 
 
-@pytest.mark.parametrize("words", [(), (LOG, "--follow", "http://127.0.0.1:1"), ("--follow", "ftp://x"), ("--follow", "nats://127.0.0.1:1")])
+@pytest.mark.parametrize(
+    "words", [(), (LOG, "--follow", "http://127.0.0.1:1"), ("--follow", "ftp://x"), ("--follow", "nats://127.0.0.1:1")]
+)
 def test_the_blocks_come_from_a_source_or_a_node(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
     done = coind(capsys, "export", "--to", str(tmp_path), *words)
     assert done.status == Status.REFUSED

@@ -4,20 +4,26 @@ import os
 from pathlib import Path
 
 import pytest
+import trio
+from msgspec.structs import replace
 
 from node.app.context import NodeContext
 from node.app.local_chain import LocalChain
 from node.app.settings import Settings
-from node.history.chain_detection import ChainUnclear, detect_chain, former_spec
+from node.cli.chain_of_blocks import spec_of_node
+from node.history.chain_detection import ChainUnclear, detect_chain, followed_variant, former_spec
 from node.runtime import former_chains
 from node.runtime.errors import NodeError
-from node.specs.builder import load_spec, with_main_chain_id
+from node.specs.builder import load_spec, with_accounts, with_main_chain_id, with_witnesses
 from node.storage.blocklog import LOG_NAME
 from node.storage.datafolder import CHAIN_NAME, DataFolder
+from rpc.push.events import encode_line
+from rpc.push.header import stream_header
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
-from state.protocol.spec import ACCOUNTS_PER_BLOCK
+from state.protocol.spec import ACCOUNTS_PER_BLOCK, ChainSpec
 from tests.helpers.commands import coind
+from tests.helpers.followed import answering, reply
 from tests.helpers.golden import fails
 from tests.helpers.nodes import DEV, block_at, case_log, dev_chain, json_lines, make_block, transfer
 
@@ -148,3 +154,29 @@ def test_commands_find_the_chain_and_refuse_another(
     for words in commands:
         assert coind(capsys, *words, "--chain", "dev-tests").status == 1
         assert coind(capsys, *words).status == 0
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        DEV,
+        with_main_chain_id(DEV),
+        with_witnesses(with_accounts(DEV, 30), 3),
+        DEV.with_accounts_in_blocks(not DEV.genesis.accounts_in_blocks),
+        load_spec("steem-testnet"),
+    ],
+)
+def test_the_header_of_a_stream_tells_the_genesis(spec: ChainSpec) -> None:
+    header = stream_header(Chain(new_state(spec)), 1)
+    assert followed_variant(load_spec(spec.name), header) == spec
+
+
+async def test_a_followed_node_names_its_chain() -> None:
+    header = stream_header(dev_chain(), 1)
+    async with answering(lambda *_: reply(encode_line(header) + b"\n")) as url:
+        assert await trio.to_thread.run_sync(spec_of_node, url, None) == DEV
+    unclear = [encode_line(replace(header, base=7)), encode_line(replace(header, name="mine"))]
+    for answer in (reply(b"", "404 Not Found"), *(reply(line + b"\n") for line in unclear)):
+        async with answering(lambda *_, answer=answer: answer) as url:
+            with fails(NodeError):
+                await trio.to_thread.run_sync(spec_of_node, url, None)

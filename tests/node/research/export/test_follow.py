@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pyarrow.parquet as pq
 import pytest
 import trio
@@ -17,13 +16,12 @@ from node.research.export.run import Export, ExportOptions
 from node.research.sql.connection import open_export
 from node.runtime.errors import NodeError
 from node.storage.disk import SystemDisk
-from rpc.records.blocks import block_json
 from state.chain.chain import Chain
 from state.chain.state_edits import SetBalance
 from state.protocol.values.asset import COIN, Asset
 from tests.helpers.followed import until
 from tests.helpers.golden import fails
-from tests.helpers.nodes import DEV, block_at, make_block, transfer
+from tests.helpers.nodes import DEV, block_at, json_lines, make_block, transfer
 from tests.helpers.push import PushClients, pushing
 
 TABLES = {"accounts": 0, "global_properties": 5, "witnesses": 0}
@@ -80,9 +78,9 @@ def rows_in(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 async def require_like(folder: Path, chain: Chain, to: Path) -> None:
     """Assert that an export has the rows of an export of the chain's blocks."""
-    wire, source = chain.state.wire, to.with_suffix(".jsonl")
+    source = to.with_suffix(".jsonl")
     blocks = [block_at(chain, number) for number in range(1, chain.state.props.head_block_number + 1)]
-    source.write_bytes(b"".join(msgspec.json.encode(block_json(wire, block, legacy=False)) + b"\n" for block in blocks))
+    source.write_bytes(json_lines(chain.state.wire, blocks))
     assert await Export(ExportOptions(spec=DEV, source=source, to=to, chunk_blocks=10, tables=TABLES)).run()
     assert rows_in(folder) == rows_in(to)
 
