@@ -35,6 +35,7 @@ from state.tables import State
 # Open ranges are written at most every WRITE_SECONDS_MIN. After a write, the export waits PAUSE_FACTOR times as long as the write took.
 WRITE_SECONDS_MIN, PAUSE_FACTOR = 1.0, 9
 SLICE_SECONDS = 0.05
+POLL_SECONDS = 0.05
 
 _log = Log("export")
 
@@ -88,6 +89,7 @@ class FollowingExport(Export):
         self._rows_at: list[RowsAt] = []
         self._last_ids: dict[int, bytes] = {}  # ids of the last blocks of open ranges
         self._changed = trio.Event()
+        self._is_in_sync = False  # whether the chain has caught up with the node
         self._scope = trio.CancelScope()
         self._failure: NodeError | None = None
         self._progress = Progress(0)
@@ -95,9 +97,21 @@ class FollowingExport(Export):
 
     def plan(self) -> Iterator[str]:
         """Yield lines of text that describe the planned export."""
-        begin = self.begin(0)
+        begin = self._first_open
+        self.manifest.ranges = [each for each in self.manifest.ranges if each.last < begin]
         yield from self._done()
         yield f"from block {begin:,} on: to do, as {self.wanted.origin} has blocks"
+
+    @property
+    def _first_open(self) -> int:
+        """The number of the first block that has to be exported, or exported again."""
+        first = self.wanted.first
+        for each in self.manifest.ranges:
+            is_former_end = each.is_end and each.last != self.wanted.last and bool(self.wanted.tables)
+            if each.is_open or is_former_end or each.last < self.end_of_range(each.last):
+                break
+            first = each.last + 1
+        return first
 
     @property
     def _is_done(self) -> bool:
@@ -132,12 +146,13 @@ class FollowingExport(Export):
             async with trio.open_nursery() as nursery:
                 self._scope = nursery.cancel_scope
                 nursery.start_soon(task.run)
-                nursery.start_soon(self._write_often)
+                nursery.start_soon(self._write_often, task)
                 await self.stop.wait()
                 nursery.cancel_scope.cancel()
             if self._failure is not None:
                 raise self._failure
-            self._write_open()
+            if self._is_in_sync:
+                self._write_open()
         self._progress.close()
         return self._is_done
 
@@ -146,14 +161,16 @@ class FollowingExport(Export):
 
         After a restart, the exported ranges that aren't on the node's chain are dropped instead, and so are all snapshots.
         """
-        begin, ranges = self.begin(0), self.manifest.ranges
-        while ranges and (await source.id_of(ranges[-1].last) or b"").hex() != ranges[-1].last_id:
+        ranges = self.manifest.ranges
+        while closed := [each for each in ranges if each.last < self._first_open]:
+            if (await source.id_of(closed[-1].last) or b"").hex() == closed[-1].last_id:
+                break
             if not self._is_restarted:
-                raise other_blocks(self.wanted, ranges[-1])
-            begin = ranges.pop().first
+                raise other_blocks(self.wanted, closed[-1])
+            del ranges[len(closed) - 1 :]
         if self._is_restarted:
             remove_after(self.wanted.to / SNAPSHOTS, self.wanted.disk, 0)
-        return begin
+        return self._first_open
 
     # -------------------------------------------------------------- changes of the chain
 
@@ -226,8 +243,14 @@ class FollowingExport(Export):
             await trio.lowlevel.checkpoint()
             self._pause = trio.current_time() + SLICE_SECONDS
 
-    async def _write_often(self) -> None:
-        """Write the open ranges after changes of the chain, with pauses."""
+    async def _write_often(self, task: ReplicaTask) -> None:
+        """Once the chain has caught up with the node, write the open ranges after each change, with pauses.
+
+        Until then, the files keep the open ranges of an earlier run.
+        """
+        while task.problem or task.blocks_behind:
+            await trio.sleep(POLL_SECONDS)
+        self._is_in_sync = True
         while True:
             await self._changed.wait()
             self._changed = trio.Event()

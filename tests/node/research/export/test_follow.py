@@ -1,5 +1,6 @@
 """Exports that follow a node: their rows are those of an export of the node's blocks, also after blocks were undone."""
 
+import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -201,3 +202,29 @@ async def test_a_chain_that_undoes_irreversible_blocks_is_exported_again(tmp_pat
             await until(has(folder, world.chain))
             nursery.cancel_scope.cancel()
         await require_like(folder, world.chain, tmp_path / "again")
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_any_sequence_of_changes_is_followed(tmp_path: Path, seed: int) -> None:
+    chance, folder = random.Random(seed), tmp_path / "export"
+    async with pushing() as world:
+        chain = world.chain
+        for _ in range(6):
+            async with following(wanted(world, folder)):
+                for _ in range(chance.randrange(1, 5)):
+                    reversible = chain.main_branch.poppable
+                    match chance.randrange(5):
+                        case 0 if reversible:
+                            chain.pop_blocks(chance.randrange(reversible) + 1)
+                            chain.clear_pending()
+                        case 1 if reversible:
+                            world.switch(chance.randrange(reversible) + 1)
+                        case 2:
+                            chain.push_transaction(transfer(chain, str(chance.random())))
+                            world.make()
+                        case _:
+                            world.make(chance.randrange(1, 8))
+                    await (until(has(folder, chain)) if chance.random() < 0.5 else trio.sleep(0))
+        async with following(wanted(world, folder)):
+            await until(has(folder, chain))
+        await require_like(folder, chain, tmp_path / "whole")
