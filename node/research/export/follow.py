@@ -270,7 +270,7 @@ class FollowingExport(Export):
         first = self._open
         written: list[Range] = []
         while first <= last:
-            written.append(each := self._write_range(first, min(self.end_of_range(first), last)))
+            written.append(each := self._write_range(first, min(self.end_of_range(first), last), is_to_head=until is None))
             first = each.last + 1
         manifest.ranges = [*kept, *written, *later]
         manifests.save(wanted.to, manifest, wanted.disk)
@@ -279,8 +279,8 @@ class FollowingExport(Export):
             if each.last == self.end_of_range(each.last) and each.last <= irreversible:
                 self._close_range(each)
 
-    def _write_range(self, first: int, last: int) -> Range:
-        """Write the files of one range up to block `last`."""
+    def _write_range(self, first: int, last: int, *, is_to_head: bool) -> Range:
+        """Write the files of one range up to block `last`. The range with the head is the end of the export if `is_to_head`."""
         writer, wanted, head = self._writer, self.wanted, self._head
         start = self._start_of(first)
         for name, arrays in self.collector.between(first, last):
@@ -290,10 +290,11 @@ class FollowingExport(Export):
                 for arrays in rows.batches:
                     writer.add(path_of(self.tables[rows.name], wanted.form, "at", rows.number), self.tables[rows.name], arrays)
         if last == head:
-            self._add_tables(writer, head, wanted.tables)
+            self._add_tables(writer, head, wanted.tables if is_to_head else self._due_at_head)
         last_id = self.chain.state.props.head_block_id if last == head else self._last_ids[last]
         is_open = last < self.end_of_range(first) or last > self.chain.irreversible
-        return Range(start, first, last, last_id.hex(), last in (head, wanted.last), writer.finish(), is_open)
+        is_end = last == wanted.last or (is_to_head and last == head)
+        return Range(start, first, last, last_id.hex(), is_end, writer.finish(), is_open)
 
     def _close_range(self, each: Range) -> None:
         """Drop the rows of a range that won't be written again."""
