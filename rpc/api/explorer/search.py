@@ -96,18 +96,18 @@ def hits(chain: Chain, text: str) -> Iterator[Hit]:
     """Yield search results for a query, best first."""
     text = text.removesuffix("…").removesuffix("...").strip()
     is_found = is_exact = False
-    for hit in named(chain, text):
+    for hit in find_named(chain, text):
         is_found, is_exact = True, is_exact or hit["is_exact"]
         yield hit
     if not is_exact:
-        for hit in titled(chain.state, text):
+        for hit in find_titled(chain.state, text):
             is_found = True
             yield hit
     if not is_found:
         yield from find_similar_accounts(chain.state, text.removeprefix("@").lower())
 
 
-def named(chain: Chain, text: str) -> Iterator[Hit]:
+def find_named(chain: Chain, text: str) -> Iterator[Hit]:
     """Yield the results with this number, id, name or key, and those with a name or an id that starts with the text."""
     state = chain.state
     # Eight or more digits with a leading 0 are the beginning of the id of a block.
@@ -131,7 +131,7 @@ def named(chain: Chain, text: str) -> Iterator[Hit]:
         yield from find_accounts_starting_with(state, author)
 
 
-def titled(state: State, text: str) -> Iterator[Hit]:
+def find_titled(state: State, text: str) -> Iterator[Hit]:
     """Yield the communities, proposals and posts that have all words of a text in their titles. Only the newest posts are read."""
     words = words_of(text)
     if len("".join(words)) < CHARACTERS_MIN or "/" in text:
@@ -142,7 +142,7 @@ def titled(state: State, text: str) -> Iterator[Hit]:
         if has_words(row, words):
             yield {"kind": "community", "is_exact": False, "name": row.name, "title": row.title}
     if not PROPOSAL.fullmatch(text):
-        yield from proposals_with(state, words)
+        yield from find_proposals_with(state, words)
     for comment in islice(latest_replies(state, ""), POSTS_READ_MAX):
         try:
             title = title_of(state, comment.id)
@@ -198,12 +198,12 @@ def find_proposals(state: State, text: str) -> Iterator[Hit]:
     if match is None:
         return
     if not re.fullmatch(r"[0-9]{1,18}", match[1]):
-        yield from proposals_with(state, words_of(match[1]))
+        yield from find_proposals_with(state, words_of(match[1]))
     elif (row := state.proposals.by_proposal_id.get(int(match[1]))) is not None:
         yield {"kind": "proposal", "is_exact": True, "proposal_id": row.proposal_id, "title": row.subject}
 
 
-def proposals_with(state: State, words: list[str]) -> Iterator[Hit]:
+def find_proposals_with(state: State, words: list[str]) -> Iterator[Hit]:
     """Yield the proposals that have all of these words in their subjects."""
     for row in islice(state.proposals.by_proposal_id.starting(0), PROPOSALS_READ_MAX):
         count_row(state, row.id)

@@ -14,7 +14,8 @@ const NEXT_PART = 20;
 const OPEN_DEPTH = 3;
 const DEPTH_MAX = 8;
 
-// The direct replies to a post or a reply of a community or a category; `version` changes when there may be others.
+// The direct replies to a post or a reply. `community` is its category, which can be a community with titles for its members; `version`
+// changes when there may be other replies.
 export function Replies({ author, permlink, community, version, depth = 0 }) {
   const [more, setMore] = useState([]);
   const [error, setError] = useState(null);
