@@ -21,7 +21,7 @@ RECORD_BYTES = RECORD.size
 pack_position = POSITION_LAYOUT.pack  # bound once, since each transaction calls it
 BUCKETS = 1 << 8  # for the first byte of an id
 BUCKETS_PER_CHUNK = 16
-MATCHES_MAX = 10_000  # of the first bytes of an id, including those in the middle of a record
+MATCHES_MAX = 10_000  # occurrences of the first bytes of an id that a search reads, including those inside a record
 
 
 class TransactionIndex:

@@ -1,4 +1,4 @@
-"""The charts of a report that answer questions of research: who is active and rewarded, and how votes, transfers and the market develop."""
+"""The charts of a report for research: active accounts, rewards, weights of votes, transfers, and the market by day."""
 
 from node.research.report.declarations import ACTS, TRADES, Chart, Series
 

@@ -79,11 +79,11 @@ class Hit(TypedDict):
 def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
     """Return at most 20 search results for a query, best first.
 
-    `text` can be the number or id of a block, the id of a transaction or its first 6 or more digits, the name of an account or its first
-    letters, the author/permlink of a post or the URL of its page, the name of a community, `#` and a tag, `proposal` with its id or words
-    of its subject, a public key, or the NAI or letters of a token. Without an exact result, the words of a text of three or more characters
-    are also searched for in the titles of the 500 posts that were changed last, and of 500 communities and proposals. Without any result,
-    accounts are returned whose names differ in one character.
+    `text` can be the number of a block, the id of a block or its first 8 or more digits, the id of a transaction or its first 6 or more
+    digits, the name of an account or its first letters, the author/permlink of a post or the URL of its page, the name of a community, `#`
+    and a tag, `proposal` with its id or words of its subject, a public key, or the NAI or letters of a token. Without an exact result, the
+    words of a text of three or more characters are also searched for in the titles of the 500 posts that were changed last, and of 500
+    communities and proposals. Without any result, accounts are returned whose names differ in one character.
 
     A pending transaction's block is null. Memo keys are found among the first 5,000 accounts. A key's accounts are null if none is found
     and the plugin account_by_key is off.

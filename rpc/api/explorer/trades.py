@@ -67,7 +67,7 @@ def find_block(state: State, time: int, newest: int) -> int:
 
     def read(number: int) -> int:
         state.work.spend(HEADER_UNITS, "times of blocks")
-        return state.time_of_block(number) or 0  # blocks before the first one that is here are earlier
+        return state.time_of_block(number) or 0  # blocks that the chain doesn't have are earlier than all others
 
     # Each slot without a block makes the number larger.
     first = max(0, state.props.head_block_number - (state.head_time - time) // COIN_BLOCK_INTERVAL)

@@ -67,7 +67,7 @@ function Pages() {
   `;
 }
 
-// The hits for a text that is being typed, of those that have a page.
+// The search hits that have a page, for a text that is being typed.
 function useSuggestions(text) {
   const [hits, setHits] = useState([]);
   useEffect(() => {
