@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from node.storage.disk import SystemDisk
+
 SECTOR_SIZE = 512
 SIZE_MAX = 1 << 30  # bytes of the empty disk
 
@@ -352,3 +354,16 @@ def sectors(place: int, data: bytes) -> Iterator[tuple[int, bytes]]:
         size = SECTOR_SIZE - (place + at) % SECTOR_SIZE
         yield place + at, data[at : at + size]
         at += size
+
+
+class FailingDisk(SystemDisk):
+    """A disk on which the n-th rename fails, as if the process were killed at that point."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def replace(self, old: Path, new: Path) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise OSError(28, "No space left on device")
+        super().replace(old, new)

@@ -36,6 +36,7 @@ from state.tables import State
 WRITE_SECONDS_MIN, PAUSE_FACTOR = 1.0, 9
 SLICE_SECONDS = 0.05
 POLL_SECONDS = 0.05
+RESTART_SECONDS = 1.0
 
 _log = Log("export")
 
@@ -128,6 +129,8 @@ class FollowingExport(Export):
         self._open = await self._find_begin(source)
         if self._is_done:
             return True
+        # A folder with files but without a manifest is refused.
+        manifests.save(wanted.to, self.manifest, wanted.disk)
         self._start(self._open)
         if self._head == self._open - 1:
             self.collector.watch()
@@ -255,7 +258,10 @@ class FollowingExport(Export):
             await self._changed.wait()
             self._changed = trio.Event()
             begun = trio.current_time()
-            self._write_open()
+            try:
+                self._write_open()
+            except NodeError as error:
+                self._fail(error)
             await trio.sleep(max(WRITE_SECONDS_MIN, PAUSE_FACTOR * (trio.current_time() - begun)))
 
     def _write_open(self, until: int | None = None) -> None:
@@ -324,6 +330,7 @@ async def follow_node(wanted: ExportOptions) -> int:
                 break
             except ChainReplaced as error:
                 _log.warning("the export starts again", reason=str(error))
+                await trio.sleep(RESTART_SECONDS)
                 stop, task = task.stop, FollowingExport(wanted, is_restarted=True)
                 task.stop = stop
     sys.stdout.write(task.summary() + "\n")

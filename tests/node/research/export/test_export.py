@@ -22,6 +22,7 @@ from tests.conftest import CASES
 from tests.export.comparing import Reader, compare_operations, compare_rewards, compare_totals, exported, replayed, wanted_of
 from tests.export.kills import contents
 from tests.helpers.golden import fails
+from tests.helpers.simulated_disk import FailingDisk
 
 REWARDS = CASES / "rewards" / "block_log"
 BLOCKS = 105
@@ -82,23 +83,10 @@ def test_checked_blocks_give_the_same_bytes_as_trusted_ones(whole: Path, tmp_pat
     assert contents(exported(wanted(tmp_path, skip=Skip.NOTHING)).wanted.to) == contents(whole)
 
 
-class Failing(SystemDisk):
-    """A disk on which the n-th rename fails, as if the process were killed at that point."""
-
-    def __init__(self, left: int) -> None:
-        self.left = left
-
-    def replace(self, old: Path, new: Path) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise OSError(28, "No space left on device")
-        super().replace(old, new)
-
-
 @pytest.mark.parametrize("renames", [0, 2, 20, 40])
 def test_an_interrupted_export_resumes_to_the_same_bytes(whole: Path, tmp_path: Path, renames: int) -> None:
     with fails(DiskError):
-        exported(wanted(tmp_path, disk=Failing(renames)))
+        exported(wanted(tmp_path, disk=FailingDisk(renames)))
     # Every chunk that has its final name is complete.
     right = contents(whole)
     assert all(right[name] == data for name, data in contents(tmp_path).items() if name.startswith(("operations/", "blocks/", "tables/")))
@@ -124,7 +112,7 @@ def test_tables_are_exported_at_intervals_of_time(tmp_path: Path) -> None:
     assert [row[:2] for row in found] == [(each.name, each.balance) for each in accounts if each is not None]
     assert [row[2] for row in found] == [reputation_of(REPUTATION.of(chain.state), name) for name in ("ada", "max")]
     with fails(DiskError):
-        exported(wanted(tmp_path / "failed", disk=Failing(30), **DAILY))
+        exported(wanted(tmp_path / "failed", disk=FailingDisk(30), **DAILY))
     exported(wanted(tmp_path / "failed", **DAILY))
     assert contents(tmp_path / "failed") == contents(tmp_path / "whole")
     for changes in ({"accounts": None}, {"seconds": {"account_summaries": 3600}}):

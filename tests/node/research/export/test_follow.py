@@ -15,7 +15,7 @@ from node.research.export.follow import FollowingExport, follow_node
 from node.research.export.manifest import Manifest, load
 from node.research.export.run import Export, ExportOptions
 from node.research.sql.connection import open_export
-from node.runtime.errors import NodeError
+from node.runtime.errors import DiskError, NodeError
 from node.storage.disk import SystemDisk
 from state.chain.chain import Chain
 from state.chain.state_edits import SetBalance
@@ -24,6 +24,7 @@ from tests.helpers.followed import until
 from tests.helpers.golden import fails
 from tests.helpers.nodes import DEV, block_at, json_lines, make_block, transfer
 from tests.helpers.push import PushClients, pushing
+from tests.helpers.simulated_disk import FailingDisk
 
 TABLES = {"accounts": 0, "global_properties": 5, "witnesses": 0}
 
@@ -32,6 +33,7 @@ TABLES = {"accounts": 0, "global_properties": 5, "witnesses": 0}
 def _written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "WRITE_SECONDS_MIN", 0.0)
     monkeypatch.setattr(follow, "PAUSE_FACTOR", 0)
+    monkeypatch.setattr(follow, "RESTART_SECONDS", 0.0)
 
 
 def wanted(world: PushClients, to: Path, **changes: Any) -> ExportOptions:
@@ -185,6 +187,18 @@ async def test_the_blocks_of_another_node_are_refused(tmp_path: Path) -> None:
         with fails(NodeError):
             await FollowingExport(wanted(world, tmp_path)).run()
     assert rows_in(tmp_path) == before
+
+
+@pytest.mark.parametrize("renames", [0, 1, 4, 12])
+async def test_an_export_with_a_failing_disk_ends_and_can_be_continued(tmp_path: Path, renames: int) -> None:
+    folder = tmp_path / "export"
+    async with pushing() as world:
+        world.make(40)
+        with pytest.raises(DiskError):
+            await FollowingExport(wanted(world, folder, disk=FailingDisk(renames))).run()
+        async with following(wanted(world, folder)):
+            await until(has(folder, world.chain))
+        await require_like(folder, world.chain, tmp_path / "whole")
 
 
 async def test_a_chain_that_undoes_irreversible_blocks_is_exported_again(tmp_path: Path) -> None:
