@@ -50,6 +50,11 @@ export function useChain() {
   return chain;
 }
 
+// Calls a function whenever the chain changes, before components are shown again.
+export function onChange(listener) {
+  listeners.add(listener);
+}
+
 // Asks for the head and the time anew; needed after what no block tells of, such as a return to an earlier moment.
 export async function refresh(asked = first.askOverview()) {
   try {

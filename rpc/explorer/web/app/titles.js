@@ -1,5 +1,7 @@
-// Titles of posts and communities, and of the members of communities. One call asks for all titles of a frame, which are kept.
-import { chain } from "./chain.js";
+// Titles of posts and communities, and of the members of communities. One call asks for all titles of a frame, which are kept until a block
+// changes them.
+import { chain, onChange } from "./chain.js";
+import { operationOf } from "./format.js";
 import { useEffect, useState } from "./html.js";
 import { call } from "./rpc.js";
 
@@ -14,6 +16,10 @@ const communities = { known: new Map(), wanted: new Map(), most: COMMUNITIES_MAX
 const members = new Map();
 const listeners = new Set();
 let isAsked = false;
+let lastBlock = null; // the id of the last block that was looked at for changes
+let changes = 0;
+
+onChange(findChanged);
 
 // The title of a post, and that of the post at the top, {title, root_title}; null while it is unknown.
 export function usePostTitle(author, permlink) {
@@ -54,18 +60,55 @@ function membersOf(community) {
   return members.get(key);
 }
 
-// The entry of a kind with this key; null while it is unknown. An unknown one is asked for again when it is shown with another head.
+// Marks what the blocks that have come may have changed: everything if some of them were missed or undone.
+function findChanged() {
+  const before = changes;
+  const at = chain.blocks.findIndex(({ block_id }) => block_id === lastBlock);
+  lastBlock = chain.blocks[0]?.block_id ?? null;
+  if (at < 0) {
+    for (const { known } of [posts, communities]) for (const key of known.keys()) mark(known, key);
+  }
+  for (const { transactions } of chain.blocks.slice(0, Math.max(0, at))) {
+    for (const { operations } of transactions) for (const one of operations) markChanged(operationOf(one));
+  }
+  if (changes !== before) announce();
+}
+
+function announce() {
+  for (const listener of [...listeners]) listener();
+}
+
+function markChanged({ name, value }) {
+  if (name === "comment") {
+    const written = `${value.author}/${value.permlink}`;
+    // Replies without a title are named after the post at the top, which may be this one.
+    for (const [key, { title }] of posts.known) if (key === written || (!title && !value.parent_author)) mark(posts.known, key);
+  } else if (name === "custom_json" && value.id === "community") {
+    for (const key of communities.known.keys()) if (value.json.includes(`"${key}"`)) mark(communities.known, key);
+  }
+}
+
+function mark(known, key) {
+  changes += 1;
+  known.set(key, { ...known.get(key), isOld: true });
+}
+
+// The entry of a kind with this key; null while it is unknown. An unknown one is asked for again when it is shown with another head. One that
+// may have changed is shown as it was until the answer is there.
 function useTitle(kind, key, asked) {
   const [, setRound] = useState(0);
   const found = kind.known.get(key) ?? null;
+  const isCurrent = found && !found.isOld;
   useEffect(() => {
-    if (!key || found) return undefined;
-    const listener = () => kind.known.has(key) && setRound((n) => n + 1);
+    if (!key) return undefined;
+    const listener = () => (kind.known.get(key) ?? null) !== found && setRound((n) => n + 1);
     listeners.add(listener);
-    kind.wanted.set(key, asked);
-    askSoon();
+    if (!isCurrent) {
+      kind.wanted.set(key, asked);
+      askSoon();
+    }
     return () => listeners.delete(listener);
-  }, [key, found ? 0 : chain.head]);
+  }, [key, found, isCurrent ? 0 : chain.head]);
   return found;
 }
 
@@ -80,11 +123,15 @@ async function ask() {
   const [wantedPosts, wantedCommunities] = [posts, communities].map(taken);
   if (posts.wanted.size || communities.wanted.size) askSoon();
   if (!wantedPosts.length && !wantedCommunities.length) return;
+  const before = changes;
   try {
     const found = await call("explorer_api.get_titles", { posts: wantedPosts, communities: wantedCommunities });
-    for (const one of found.posts) keep(posts, `${one.author}/${one.permlink}`, one);
-    for (const one of found.communities) keep(communities, one.name, one);
-    for (const listener of [...listeners]) listener();
+    const isOld = changes !== before; // what changed meanwhile may be missing in the answer
+    for (const [author, permlink] of wantedPosts) posts.known.delete(`${author}/${permlink}`);
+    for (const name of wantedCommunities) communities.known.delete(name);
+    for (const one of found.posts) keep(posts, `${one.author}/${one.permlink}`, { ...one, isOld });
+    for (const one of found.communities) keep(communities, one.name, { ...one, isOld });
+    announce();
   } catch {
     // Names stay as they are.
   }
