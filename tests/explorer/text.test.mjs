@@ -193,6 +193,10 @@ test("the usual things look as one expects", () => {
     "[a](https://b.example)": "<p><a>a <span><bdi>(b.example)</bdi></span></a></p>",
     "https://b.example/c.": "<p><a>https://b.example/c</a>.</p>",
     "![cat](https://b.example/c.png)": "<p><a>image: cat <span><bdi>(b.example)</bdi></span></a></p>",
+    "[![cat](https://b.example/c.png)](https://v.example/w)":
+      "<p><a>image: cat <span><bdi>(b.example)</bdi></span></a> <a>https://v.example/w</a></p>",
+    "[**![cat](https://b.example/c.png)** film](/life/@bob/film)":
+      "<p><a>image: cat <span><bdi>(b.example)</bdi></span></a> <a><strong></strong> film</a></p>",
     "[a][b]\n\n[b]: https://b.example": "<p><a>a <span><bdi>(b.example)</bdi></span></a></p>",
     "<center>a</center><script>b</script>": "<p>a<br></br><script>b</script></p>",
     "hi @alice, a@bob.example": "<p>hi <a>@alice</a>, a@bob.example</p>",

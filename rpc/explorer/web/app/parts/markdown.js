@@ -119,7 +119,11 @@ class Tree {
         const { tag, props, children } = path.pop();
         const outer = path[path.length - 1];
         if (props.token.hidden || this.count > NODES_MAX) outer.children.push(...children);
-        else this.add(outer, made(tag, props.token, children));
+        else {
+          // Pictures in a link stand before it.
+          if (tag === "a") for (const one of picturesIn(children)) this.add(outer, one);
+          this.add(outer, made(tag, props.token, children));
+        }
       } else visit(path[path.length - 1], token, links);
     }
     return path[0].children;
@@ -185,10 +189,23 @@ function made(tag, token, children) {
 
 // ------------------------------------------------------------------ links
 
-function linkTo(address, children) {
+function linkTo(address, all) {
+  const children = withoutPictures(all);
   const url = webAddress(address);
   if (url) return outside(url, plainOf(children));
-  return isOwn(address) ? node("a", { href: address.slice(address.indexOf("/@")) }, plainOf(children)) : node("span", {}, children);
+  if (!isOwn(address)) return node("span", {}, children);
+  const own = address.slice(address.indexOf("/@"));
+  return node("a", { href: own }, wordsOf(children).trim() ? plainOf(children) : [own]);
+}
+
+const isPicture = (one) => one.props?.class === PICTURE;
+
+function picturesIn(nodes) {
+  return nodes.flatMap((one) => (isPicture(one) ? [one, " "] : picturesIn(one.children ?? [])));
+}
+
+function withoutPictures(nodes) {
+  return nodes.filter((one) => !isPicture(one)).map((one) => (one.children ? { ...one, children: withoutPictures(one.children) } : one));
 }
 
 // An image is a link: to load it would tell the reader's address to a stranger.
