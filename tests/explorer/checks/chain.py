@@ -104,7 +104,7 @@ def drive_makes_blocks_and_returns(browser: Browser, node: Node) -> None:
         before = node.call("dev_api.get_info")
         view.page.get_by_text("Drive", exact=True).click()
         view.page.get_by_role("button", name="Snapshot").click()
-        view.page.get_by_text("This moment is kept").wait_for()
+        view.page.get_by_text("is taken").wait_for()
         view.page.get_by_role("button", name="Mine").click()
         view.page.get_by_text("Head was block").wait_for()
         same(node.call("dev_api.get_info")["head_block_number"], before["head_block_number"] + 1)
@@ -115,13 +115,13 @@ def drive_makes_blocks_and_returns(browser: Browser, node: Node) -> None:
 
 
 @check
-def due_leaps_to_just_before(browser: Browser, node: Node) -> None:
+def due_advances_to_just_before(browser: Browser, node: Node) -> None:
     due = node.call("explorer_api.list_due", {"kinds": ["order_expiration"]})[0]
     moment = node.call("dev_api.snapshot")["id"]
     with viewing(browser, node.url) as view:
         view.open("/due?kind=order_expiration")
         holds(view.text(), due["amount"], due["account"])
-        view.page.get_by_role("button", name="Leap to just before").first.click()
+        view.page.get_by_role("button", name="Advance to just before").first.click()
         view.page.get_by_text("The chain's time is").wait_for()
         left = node.call("explorer_api.list_due", {"kinds": ["order_expiration"]})[0]
         same(left, due)

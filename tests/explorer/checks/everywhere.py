@@ -47,8 +47,10 @@ def search_leads_to_what_is_meant(browser: Browser, node: Node) -> None:
     token = node.call("database_api.list_smt_tokens", {"start": {}, "limit": 1, "order": "by_symbol"})["tokens"][0]["token"]
     nai = token["liquid_symbol"]["nai"]
     key = node.call("condenser_api.get_accounts", [["dave"]])[0]["active"]["key_auths"][0][0]
+    refused = next(one["id"] for one in node.call("dev_api.list_refused", {"limit": 100}) if one["id"])
     with viewing(browser, node.url) as view:
         for text, address in (
+            (refused, f"/transaction/{refused}"),
             (str(head), f"/block/{head}"),
             (f"{head:,}", f"/block/{head}"),
             (block["block_id"], "/block/5"),

@@ -1,6 +1,6 @@
 """Checks of pages on a narrow screen: the space before the content, tables that scroll or are stacked; and buttons that copy."""
 
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Route
 
 from tests.explorer.browser import viewing
 from tests.explorer.checks.base import check, grouped, head, same, table
@@ -15,6 +15,20 @@ UNMARKED = """() => [...document.querySelectorAll(".scroll")].filter((one) => on
 ROLES = """(table) => [table, table.tBodies[0], table.tBodies[0].rows[0], table.tBodies[0].rows[0].cells[0]].map((one) => one.role)"""
 
 
+def as_fork(route: Route) -> None:
+    """Answer a request as a forked chain of a source with a long name would."""
+    if route.request.method != "POST":
+        route.continue_()
+        return
+    reply = route.fetch()
+    answers = reply.json()
+    for answer in answers if isinstance(answers, list) else [answers]:
+        if isinstance(answer.get("result"), dict) and "head_block_id" in answer["result"] and "chain_id" in answer["result"]:
+            source = {"source": "https://api.some-public-node.example", "block_num": 0, "time": "2026-11-22T12:00:00", "is_complete": False}
+            answer["result"] |= {"chain": "fork of steem-mainnet", "fork": source}
+    route.fulfill(response=reply, json=answers)
+
+
 @check
 def narrow_screens_show_the_content_at_once(browser: Browser, node: Node) -> None:
     with viewing(browser, node.url, width=WIDTH) as view:
@@ -24,6 +38,13 @@ def narrow_screens_show_the_content_at_once(browser: Browser, node: Node) -> Non
         header = view.page.locator("header.top").bounding_box()
         assert header["height"] <= HEADER_MOST, header
         assert first["y"] <= FIRST_MOST, first
+        view.demand()
+    with viewing(browser, node.url, width=WIDTH) as view:
+        view.page.route(node.url + "/", as_fork)
+        view.open("/")
+        field, badge = (view.page.locator(one).bounding_box() for one in ("#search", ".top .fork"))
+        assert field["width"] >= badge["width"], (field, badge)
+        assert view.excess() <= 0
         view.demand()
     # A wide screen has the room to say more.
     with viewing(browser, node.url) as view:

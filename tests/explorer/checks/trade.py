@@ -1,5 +1,7 @@
 """Checks of the market, witness, proposal and token pages against RPC replies."""
 
+from datetime import datetime
+
 from playwright.sync_api import Browser
 
 from tests.explorer.browser import viewing
@@ -7,6 +9,7 @@ from tests.explorer.checks.base import amount, check, decimal, facts, grouped, h
 from tests.explorer.world import Node
 
 ROUND = 21
+BLOCK_SECONDS = 3
 
 
 @check
@@ -61,6 +64,14 @@ def feeds_and_properties_have_their_medians(browser: Browser, node: Node) -> Non
         feeds = {name: one["sbd_exchange_rate"] for name, one in witnesses.items() if amount(one["sbd_exchange_rate"]["base"])}
         same({row[0]: row[2] for row in rows}, {name: f"{rate['base']} for {rate['quote']}" for name, rate in feeds.items()})
         same([row[1] for row in rows if row[1].startswith("median")], ["median 0.260000"])
+        [due] = node.call("explorer_api.list_due", {"kinds": ["median_price"]})
+        props = node.call("database_api.get_dynamic_global_properties")
+        seconds = (datetime.fromisoformat(due["time"]) - datetime.fromisoformat(props["time"])).total_seconds()
+        block = props["head_block_number"] + int(seconds) // BLOCK_SECONDS
+        for page, title in (("/witnesses", "Price feeds"), ("/tokens", "Price feed")):
+            view.open(page)
+            holds(view.section(title).inner_text(), f"The next median is taken with block {grouped(block)}")
+        view.open("/witnesses")
         first, *others = table(view.section("Properties"), "Properties that witnesses publish")
         for row, props in ((first, median), *((row, witnesses[row[0]]["props"]) for row in others)):
             wanted = [money(props["account_creation_fee"]), grouped(props["maximum_block_size"]), f"{props['sbd_interest_rate'] / 100:g} %"]

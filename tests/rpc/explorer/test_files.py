@@ -15,7 +15,7 @@ from tests.rpc.http.test_asgi_app import PING, PONG, ask, server
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 PAGES = AccessPolicy(has_pages=True)
 NAMES = re.compile(r"\{([^}:]+)(?::(\w+))?\}")
-KINDS = {"", "account", "accounts", "code", "percent", "permlink", "price", "text", "titled", "token"}
+KINDS = {"", "account", "accounts", "code", "percent", "permlink", "price", "proposals", "text", "titled", "token"}
 SOURCES = sorted((ROOT / "app").rglob("*.js"))
 
 

@@ -228,9 +228,9 @@ function Drive() {
     `Head was block ${numberText(before)} and is block ${numberText(result.head_block_number)}, ${timeText(result.head_block_time)}.`;
   const mine = () => act("dev_api.mine", { count: Number(count) }, moved);
   const advance = () => act("dev_api.advance_time", { seconds: secondsOf(span) }, moved);
-  const keep = () => act("dev_api.snapshot", {}, (result) => `This moment is kept as number ${result.id ?? result}.`);
+  const keep = () => act("dev_api.snapshot", {}, (result) => `Dev snapshot ${result.id ?? result} is taken.`);
   const revert = (id) => act("dev_api.revert", { id }, moved);
-  const moments = info?.snapshots ?? [];
+  const snapshots = info?.snapshots ?? [];
   return html`
     <details class="menu">
       <summary class="button">Drive</summary>
@@ -247,7 +247,7 @@ function Drive() {
         </form>
         <div class="filters">
           <button type="button" disabled=${isBusy} onClick=${keep}>Snapshot</button>
-          ${moments.map((id) => html`<button type="button" disabled=${isBusy} onClick=${() => revert(id)}>Revert to ${id}</button>`)}
+          ${snapshots.map((id) => html`<button type="button" disabled=${isBusy} onClick=${() => revert(id)}>Revert to ${id}</button>`)}
         </div>
         <div role="status">
           ${outcome && html`<p class="note good">${outcome}</p>`}

@@ -99,10 +99,10 @@ export const sentences = {
   "set_reset_account": {"theme": "accounts", "say": "{account} lets {reset_account} reset it"},
   "create_proposal": {"theme": "governance", "say": "{creator} proposed {daily_pay} a day for {receiver}: {subject:text}"},
   "update_proposal_votes": {"theme": "governance", "say": {
-    "approve": "{voter} voted for the proposals {proposal_ids}",
-    "": "{voter} took back votes for the proposals {proposal_ids}"
+    "approve": "{voter} voted for {proposal_ids:proposals}",
+    "": "{voter} took back votes for {proposal_ids:proposals}"
   }},
-  "remove_proposal": {"theme": "governance", "say": "{proposal_owner} removed the proposals {proposal_ids}"},
+  "remove_proposal": {"theme": "governance", "say": "{proposal_owner} removed {proposal_ids:proposals}"},
   "proposal_pay": {"theme": "governance", "say": "{receiver} got {payment} for a proposal"},
   "sps_fund": {"theme": "governance", "say": "The treasury got {additional_funds}"},
   "hardfork": {"theme": "governance", "say": "Hardfork {hardfork_id} was applied"},
@@ -137,6 +137,7 @@ export const customs = {
   "community/unsubscribe/": "{required_posting_auths:accounts} left {community:account}",
   "community/setRole/": "{required_posting_auths:accounts} gave {account} the role {role:code} in {community:account}",
   "community/setUserTitle/": "{required_posting_auths:accounts} gave {account} the title {title:text} in {community:account}",
+  "community/updateProps/": "{required_posting_auths:accounts} changed the settings of {community:account}",
   "community/mutePost/": "{required_posting_auths:accounts} muted {account/permlink} in {community:account}",
   "community/unmutePost/": "{required_posting_auths:accounts} unmuted {account/permlink} in {community:account}",
   "community/pinPost/": "{required_posting_auths:accounts} pinned {account/permlink} in {community:account}",

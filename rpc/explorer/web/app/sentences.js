@@ -106,6 +106,7 @@ function shown(piece, value, named) {
     const title = kind === "titled" ? value.title : undefined;
     return html`<${PostName} author=${author} permlink=${permlink} title=${title} hasAuthor=${!named.includes(author)} />`;
   }
+  if (kind === "proposals") return listed([branded(value, field)].flat().map((id) => html`<${Link} to=${path.proposal(id)}>proposal ${id}</${Link}>`));
   if (kind === "token") return html`<${Link} to=${path.token(symbolText(branded(value, field)))}>${symbolText(branded(value, field))}</${Link}>`;
   if (kind === "code") return html`<code>${plain(piece, value)}</code>`;
   if (kind === "text") return html`<q>${plain(piece, value)}</q>`;
@@ -123,6 +124,7 @@ function plain({ field, kind }, value) {
   if (kind === "token") return symbolText(found);
   if (kind === "text" || kind === "code") return clipped(String(found));
   if (isAmount(found)) return amountText(found);
+  if (kind === "proposals") return [found].flat().map((id) => `proposal ${id}`).join(", ");
   if (Array.isArray(found)) return found.map((one) => (isAmount(one) ? amountText(one) : String(one))).join(", ");
   return clipped(typeof found === "object" ? JSON.stringify(found) : String(found));
 }

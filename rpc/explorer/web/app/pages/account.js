@@ -58,13 +58,13 @@ function tabsOf(name) {
   return TABS.map(([tab, words]) => [tab, words, path.account(name, tab === "overview" ? "" : tab)]);
 }
 
-function Shown({ tab, name, query, account, globals, price, waiting }) {
+function Shown({ tab, name, query, account, globals, price, witness, waiting }) {
   if (tab === "history") return html`<${History} name=${name} query=${query} />`;
   if (tab === "authorities") return html`<${Authorities} account=${account} waiting=${waiting} />`;
   if (tab === "posts") return html`<${Posts} name=${name} query=${query} />`;
   if (tab === "followers") return html`<${Follows} name=${name} />`;
   if (tab === "delegations") return html`<${Delegations} account=${account} globals=${globals} waiting=${waiting} />`;
-  if (tab === "votes") return html`<${Votes} account=${account} waiting=${waiting} />`;
+  if (tab === "votes") return html`<${Votes} account=${account} witness=${witness} waiting=${waiting} />`;
   const due = waiting && dueOf(account, waiting);
   if (tab === "open") {
     if (!waiting) return html`<p class="muted" role="status">Loading…</p>`;
@@ -81,7 +81,7 @@ function Shown({ tab, name, query, account, globals, price, waiting }) {
         ${due && html`<${Due} rows=${due} isPartial=${waiting.payouts === null} />`}
       </div>
       <div>
-        <${About} account=${account} />
+        <${About} account=${account} witness=${witness} />
         <${Mana} account=${account} globals=${globals} />
         <${PowerDown} account=${account} globals=${globals} routes=${waiting?.routes} />
         <${Metadata} account=${account} />

@@ -1,4 +1,4 @@
-// A community: what it is about, its posts in several orders, its team, all roles, and its subscribers.
+// A community: what it is about, its posts in several orders, all roles, and its subscribers.
 import { useChain } from "../chain.js";
 import { decimalText, numberText } from "../format.js";
 import { html, useState } from "../html.js";
@@ -40,7 +40,7 @@ function Shown({ community, query, head }) {
         ${community.description && html`<${Card} title="Description"><${Text} of=${community.description} /></${Card}>`}
         ${community.flag_text && html`<${Card} title="Rules for muting"><${Text} of=${community.flag_text} /></${Card}>`}
         <${Subscribers} name=${community.name} head=${head} />
-        <${AllRoles} name=${community.name} />
+        <${AllRoles} name=${community.name} head=${head} />
       </div>
       <div>
         <${Card} title="Facts">
@@ -55,7 +55,6 @@ function Shown({ community, query, head }) {
             ["Pending payouts", `${decimalText(BigInt(Math.round(community.sum_pending)), 0)} ${symbols().sbd}`],
           ]} />
         </${Card}>
-        <${Card} title="Team"><${Roles} rows=${community.team} caption="Team" /></${Card}>
       </div>
     </div>
     <${Card} title="As JSON" aside=${html`<${Copy} text=${JSON.stringify(community, null, 2)} />`}>
@@ -83,22 +82,18 @@ function Posts({ name, query, head }) {
   `;
 }
 
-function Roles({ rows, caption }) {
-  return html`<${Table} caption=${caption} rows=${rows} nothing="Nobody." columns=${[
-    { title: "Account", cell: ([account]) => html`<${AccountLink} name=${account} />` },
-    { title: "Role", cell: ([, role]) => role },
-    MEMBER_TITLE,
-  ]} />`;
-}
-
-function AllRoles({ name }) {
+function AllRoles({ name, head }) {
   const [last, setLast] = useState("");
-  const found = useCall("bridge.list_community_roles", { community: name, last, limit: ROLES_PART });
+  const found = useCall("bridge.list_community_roles", { community: name, last, limit: ROLES_PART }, head);
   return html`
     <${Card} title="All roles" aside="those who are more than guests, muted ones too">
       <${Answer} of=${found}>
         ${(rows) => html`
-          <${Roles} rows=${rows} caption="All roles" />
+          <${Table} caption="All roles" rows=${rows} nothing="Nobody." columns=${[
+            { title: "Account", cell: ([account]) => html`<${AccountLink} name=${account} />` },
+            { title: "Role", cell: ([, role]) => role },
+            MEMBER_TITLE,
+          ]} />
           <${Turns} rows=${rows} last=${last} onTurn=${setLast} />
         `}
       </${Answer}>

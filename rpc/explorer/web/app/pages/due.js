@@ -36,7 +36,7 @@ export const KINDS = {
     <${Account} name=${of.account} />`],
   voting_declined: ["declined votes", (of) => html`<${Account} name=${of.account} /> loses the right to vote`],
   maintenance: ["maintenance", () => "The treasury pays the proposals"],
-  median_price: ["price", () => "The median price is computed again, if no slot is missed until then"],
+  median_price: ["price", () => "The median price is taken, if no slot is missed until then and enough witnesses of the round have published a price"],
 };
 
 export default function Due({ query }) {
@@ -47,7 +47,7 @@ export default function Due({ query }) {
   const [error, setError] = useState(null);
   useStyle("due");
   const answer = useCall("explorer_api.list_due", { limit: SHOWN_MAX, account, ...(kind && { kinds: [kind] }) }, head);
-  const leap = async (time) => {
+  const advance = async (time) => {
     setError(null);
     setOutcome(null);
     try {
@@ -75,7 +75,7 @@ export default function Due({ query }) {
           ${days(found).map(([day, entries]) => html`
             <${Card} key=${day} title=${day} aside=${dayWords(day)}>
               <ol class="list timeline">
-                ${entries.map((entry) => html`<${Entry} key=${JSON.stringify(entry)} of=${entry} onLeap=${isLocal ? leap : null} />`)}
+                ${entries.map((entry) => html`<${Entry} key=${JSON.stringify(entry)} of=${entry} onAdvance=${isLocal ? advance : null} />`)}
               </ol>
             </${Card}>`)}
           ${found.length === SHOWN_MAX && html`<p class="muted">These are the first ${SHOWN_MAX}.</p>`}
@@ -85,7 +85,7 @@ export default function Due({ query }) {
   `;
 }
 
-function Entry({ of, onLeap }) {
+function Entry({ of, onAdvance }) {
   const say = KINDS[of.kind]?.[1];
   return html`
     <li>
@@ -93,8 +93,8 @@ function Entry({ of, onLeap }) {
         <div><span class="mono">${timeText(of.time).slice(11)}</span> ${say ? say(of) : of.kind}</div>
         <div class="end">
           <${Time} at=${of.time} isShort />
-          ${onLeap && html` <${Ticking}>${() => milliseconds(of.time) - now() > 2000 * BEFORE_SECONDS
-            && html`<button type="button" onClick=${() => onLeap(of.time)}>Leap to just before</button>`}</${Ticking}>`}
+          ${onAdvance && html` <${Ticking}>${() => milliseconds(of.time) - now() > 2000 * BEFORE_SECONDS
+            && html`<button type="button" onClick=${() => onAdvance(of.time)}>Advance to just before</button>`}</${Ticking}>`}
         </div>
       </div>
     </li>

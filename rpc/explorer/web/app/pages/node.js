@@ -211,9 +211,9 @@ function Settings() {
     <${Card} title="How it is set up">
       ${isLocal && info && html`<${Facts} of=${[
         ["Blocks are made", info.block_mode],
-        ["A leap in time", `leaves slots ${info.leap}`],
+        ["Slots that a time jump skips", info.leap === "missed" ? "have no block" : "have a block each"],
         ["Witnesses in a round", numberText(info.witnesses)],
-        ["Moments kept", info.snapshots.join(", ") || "none"],
+        ["Dev snapshots", info.snapshots.join(", ") || "none"],
         ["Impersonated", info.impersonated.everyone ? "everyone" : info.impersonated.accounts.join(", ") || "nobody"],
       ]} />`}
       <h3>Groups of methods</h3>

@@ -9,10 +9,12 @@ import { Exact, Title } from "../parts/text.js";
 import { Link, go, path } from "../router.js";
 import { useCall } from "../rpc.js";
 
+const ID = /^[0-9a-f]{40}$/i;
+
 export default function Search({ query }) {
   const text = (query.get("q") ?? "").trim();
   const answer = useCall(text ? "explorer_api.find" : "", { text }, text);
-  const to = answer.result && leadsTo(answer.result);
+  const to = answer.result && leadsTo(answer.result, text);
   useEffect(() => {
     if (to) go(to, { replace: true });
   }, [to]);
@@ -24,8 +26,10 @@ export default function Search({ query }) {
   `;
 }
 
-// The address of the only hit, or of the only exact one, or "". A name with a typo is only suggested.
-function leadsTo(hits) {
+// The address of the only hit, or of the only exact one, or "". A name with a typo is only suggested. An unknown id can be that of a refused
+// transaction, which the page of transactions looks for.
+function leadsTo(hits, text) {
+  if (!hits.length && ID.test(text)) return path.transaction(text.toLowerCase());
   const exact = hits.filter((hit) => hit.is_exact);
   const [only, ...others] = exact.length ? exact : hits;
   return only && !others.length && !only.is_similar ? addressOf(only) : "";

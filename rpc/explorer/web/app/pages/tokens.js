@@ -6,7 +6,7 @@ import { html } from "../html.js";
 import { Chart, roughText } from "../parts/chart.js";
 import { Answer, Card, Facts, Page, Table, Tabs } from "../parts/layout.js";
 import { Account } from "../parts/names.js";
-import { feedWords } from "../parts/price.js";
+import { feedWords, nextMedianWords } from "../parts/price.js";
 import { Bar, BlockLink, Money, Time } from "../parts/values.js";
 import { Link, path } from "../router.js";
 import { useAnswer } from "../rpc.js";
@@ -152,7 +152,6 @@ function Vests({ props, token, tokens }) {
 function Prices({ feed, config, price, props, tokens }) {
   const history = feed.price_history.map(({ base, quote }) => (approximate(quote) ? approximate(base) / approximate(quote) : null));
   const blocks = Number(constant(config, "_FEED_INTERVAL_BLOCKS"));
-  const next = (Math.floor(props.head_block_number / blocks) + 1) * blocks;
   const unit = `${tokens[1].symbol} per ${tokens[0].symbol}`;
   const current = price ? Number(price.base) / Number(price.quote) : null;
   const x = history.map((_, i) => i - history.length + 1);
@@ -170,9 +169,8 @@ function Prices({ feed, config, price, props, tokens }) {
           { label: "Median of the feeds", kind: "steps-line", values: history },
           { label: "In force", kind: "line", values: history.map(() => current), colour: "series-2" },
         ]}
-        rows=${history.map((value, i) => ({ value, rate: feed.price_history[i], back: -x[i] })).reverse()} columns=${columns} />`
-        : html`<p class="muted">No median has been taken yet. The next is due at block ${numberText(next)}, if at least ${constant(config,
-          "_MIN_FEEDS")} witnesses of the round have published a price by then.</p>`}
+        rows=${history.map((value, i) => ({ value, rate: feed.price_history[i], back: -x[i] })).reverse()} columns=${columns} />` : ""}
+      <p class="muted">${history.length ? "" : "No median has been taken yet. "}${nextMedianWords(props.head_block_number, config)}</p>
     </${Card}>
   `;
 }

@@ -1,7 +1,7 @@
 // A transaction: where it stands, what it says, who signed it, its bytes field by field, and how to send the same again.
 import { milliseconds, now, useChain } from "../chain.js";
 import { programs } from "../clients.js";
-import { numberText, shortId } from "../format.js";
+import { numberText, operationOf, shortId } from "../format.js";
 import { html, useRef, useState } from "../html.js";
 import { Bytes } from "../parts/bytes.js";
 import { Answer, Card, Chips, Facts, Page, Table } from "../parts/layout.js";
@@ -13,6 +13,7 @@ import { Sentence } from "../sentences.js";
 
 const ID = /^[0-9a-f]{40}$/;
 const REFUSALS_SEARCHED = 1000;
+const NOTIFICATIONS_MAX = 100;
 const RESOURCES = {
   resource_history_bytes: "bytes in the history",
   resource_new_accounts: "new accounts",
@@ -71,6 +72,7 @@ function Shown({ of }) {
     <${Card} aside=${html`<${Status} of=${of} />`}
       title=${operations.length === 1 ? "What it says" : `What it says, in ${numberText(operations.length)} operations`}>
       <ul class="list">${operations.map((operation, i) => html`<li key=${i}><${Sentence} operation=${operation} /></li>`)}</ul>
+      <${Ignored} of=${of} />
     </${Card}>
     <div class="grid">
       <${About} of=${of} />
@@ -86,6 +88,21 @@ function Shown({ of }) {
       <details><summary>Show</summary><${Json} of=${of.transaction} label="The transaction as JSON" /></details>
     </${Card}>
   `;
+}
+
+// Blocks contain actions that communities ignore, since the rules of communities aren't rules of the chain. Who signed one is notified.
+function Ignored({ of }) {
+  const sent = of.transaction.operations.map(operationOf).filter(({ name, value }) => name === "custom_json" && value.id === "community");
+  const signers = [...new Set(sent.flatMap(({ value }) => value.required_posting_auths))];
+  const { result = [] } = useAnswer(() => (of.timestamp && signers.length ? loadErrors(signers, of.timestamp) : null), `${of.id} ${of.timestamp}`);
+  return result.map(({ account, msg }) => html`
+    <p class="note bad">The community ignored an action of <${Account} name=${account} /> in this block: ${msg.replace(/^error: /, "")}</p>`);
+}
+
+async function loadErrors(accounts, time) {
+  const ask = (account) => call("bridge.account_notifications", { account, limit: NOTIFICATIONS_MAX }).catch(() => []);
+  const found = await Promise.all(accounts.map(async (account) => (await ask(account)).map((one) => ({ ...one, account }))));
+  return found.flat().filter(({ type, date }) => type === "error" && date === time);
 }
 
 function Status({ of }) {

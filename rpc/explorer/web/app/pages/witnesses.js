@@ -6,6 +6,7 @@ import { html } from "../html.js";
 import { roughText } from "../parts/chart.js";
 import { Answer, Card, Facts, Page, Table } from "../parts/layout.js";
 import { Account } from "../parts/names.js";
+import { feedWords, nextMedianWords } from "../parts/price.js";
 import { Bar, BlockLink, Copyable, Ticking, Time } from "../parts/values.js";
 import { Link } from "../router.js";
 import { useAnswer } from "../rpc.js";
@@ -50,7 +51,7 @@ function Shown({ schedule, props, hardforks, feed, config, witnesses, round, act
       <${Hardforks} hardforks=${hardforks} active=${active} schedule=${schedule} />
     </div>
     <${Listed} rows=${rows} props=${props} round=${round} after=${after} next=${witnesses[WITNESSES_ONCE]?.owner} />
-    <${Feeds} active=${active} rows=${rows} feed=${feed} config=${config} />
+    <${Feeds} active=${active} rows=${rows} feed=${feed} props=${props} config=${config} />
     <${Properties} active=${active} rows=${rows} medians=${schedule.median_props} />
   `;
 }
@@ -209,7 +210,7 @@ function known(active, rows, has) {
   return [...active, ...rows.filter((row) => !names.has(row.owner))].filter(has);
 }
 
-function Feeds({ active, rows, feed, config }) {
+function Feeds({ active, rows, feed, props, config }) {
   const { overview } = useChain();
   const [coin, debt] = overview.tokens;
   const most = Number(constant(config, "_MAX_FEED_AGE_SECONDS") ?? Infinity);
@@ -235,10 +236,10 @@ function Feeds({ active, rows, feed, config }) {
   const inForce = approximate(wanted) ? approximate(given) / approximate(wanted) : 0;
   return html`
     <${Card} title="Price feeds" aside="lowest first">
-      <p>${inForce ? html`In force is <b>${inForce.toFixed(6)}</b> ${debt.symbol} per ${coin.symbol}, ${feed.price_history.length
-        ? `the median of the last ${numberText(feed.price_history.length)} medians` : "which the chain began with"}.`
+      <p>${inForce ? html`In force is <b>${inForce.toFixed(6)}</b> ${debt.symbol} per ${coin.symbol}, ${feedWords(feed.price_history.length)}.`
         : "No price is in force."}
-        ${median ? ` The feeds that count now have ${median.price.toFixed(6)} in the middle.` : ""}</p>
+        ${median ? ` The median of the feeds that count now is ${median.price.toFixed(6)}.` : ""}
+        ${" "}${nextMedianWords(props.head_block_number, config)}</p>
       <${Table} caption="Prices that witnesses publish" columns=${columns} rows=${priced.sort((a, b) => a.price - b.price)}
         nothing="No witness has published a price." />
     </${Card}>

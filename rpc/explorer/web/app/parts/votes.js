@@ -33,7 +33,7 @@ export function Votes({ post, isPaid }) {
         { title: "Rshares", isNumber: true, cell: ({ rshares }) => decimalText(BigInt(rshares), 0) },
         { title: "Share of the payout", isNumber: true, cell: ({ rshares }) => (sum > 0n ? shareText(BigInt(rshares), sum) : "") },
         { title: `Worth, in ${symbols().sbd}`, isNumber: true, cell: ({ rshares }) => (sum > 0n ? decimalText((worth * BigInt(rshares)) / sum, 3) : "") },
-        { title: "Of the curators' part", isNumber: true, cell: ({ weight }) => (isCurated ? shareText(BigInt(weight), weights) : "") },
+        { title: "Of what curators get", isNumber: true, cell: ({ weight }) => (isCurated ? shareText(BigInt(weight), weights) : "") },
         { title: "Time", cell: ({ time }) => html`<${Time} at=${time} isShort />` },
       ]} />
       ${last > 0 && html`

@@ -11,7 +11,7 @@ import { shownReputation } from "./values.js";
 
 const PROFILE = ["name", "about", "location", "website", "profile_image", "cover_image"];
 
-export function About({ account }) {
+export function About({ account, witness }) {
   const { head } = useChain();
   const reputation = useAnswer(() => loadReputation(account.name), `${account.name} ${head}`, account.name);
   const follows = useCall("follow_api.get_follow_count", { account: account.name }, head);
@@ -27,6 +27,7 @@ export function About({ account }) {
         ["Recovery account", account.recovery_account && html`<${Account} name=${account.recovery_account} />`],
         ["Votes through", account.proxy && html`<${Account} name=${account.proxy} />`],
         ["Votes for", account.proxy ? null : html`<${Link} to=${path.account(account.name, "votes")}>${counted}</${Link}>`],
+        ["Witness", witness && html`<${Link} to=${path.account(account.name, "votes")}>${numberText(witness.total_missed)} missed block${witness.total_missed === 1 ? "" : "s"}</${Link}>`],
         ...followsOf(follows.result, account.name),
         ["Posts and replies", numberText(account.post_count)],
         ["Last post", since(account.last_post)],

@@ -1,4 +1,4 @@
-// The followers of an account, and the accounts that it follows, by name, a part at a time.
+// The followers of an account, and the accounts that it follows and mutes, by name, a part at a time.
 import { useChain } from "../../chain.js";
 import { html, useState } from "../../html.js";
 import { useCall } from "../../rpc.js";
@@ -12,15 +12,16 @@ export function Follows({ name }) {
     <div class="grid">
       <${Names} title="Followers" name=${name} method="get_followers" list="followers" member="follower" nothing="Nobody follows it." />
       <${Names} title="Follows" name=${name} method="get_following" list="following" member="following" nothing="It follows nobody." />
+      <${Names} title="Mutes" name=${name} method="get_following" list="following" member="following" type="ignore" nothing="It mutes nobody." />
     </div>
   `;
 }
 
-function Names({ title, name, method, list, member, nothing }) {
+function Names({ title, name, method, list, member, type = "blog", nothing }) {
   const { head } = useChain();
   const [start, setStart] = useState("");
   // A list begins with its start: the next part begins with the last name of this answer, which isn't shown.
-  const answer = useCall(`follow_api.${method}`, { account: name, start, type: "blog", limit: PART + 1 }, head);
+  const answer = useCall(`follow_api.${method}`, { account: name, start, type, limit: PART + 1 }, head);
   return html`
     <${Card} title=${title} aside="by name">
       <${Answer} of=${answer}>${({ [list]: rows }) => html`

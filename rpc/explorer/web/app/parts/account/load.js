@@ -7,12 +7,13 @@ const POSTS_DUE_MAX = 20;
 
 // The account with what its numbers depend on; null for an unknown name.
 export async function loadAccount(name) {
-  const [{ accounts }, globals, price] = await Promise.all([
+  const [{ accounts }, globals, price, { witnesses }] = await Promise.all([
     call("database_api.find_accounts", { accounts: [name] }),
     call("database_api.get_dynamic_global_properties"),
     call("database_api.get_current_price_feed"),
+    call("database_api.find_witnesses", { owners: [name] }),
   ]);
-  return accounts.length ? { account: accounts[0], globals, price } : null;
+  return accounts.length ? { account: accounts[0], globals, price, witness: witnesses[0] ?? null } : null;
 }
 
 // Everything of an account that waits for a time or for somebody.
@@ -51,16 +52,16 @@ export async function loadWaiting(name) {
 
 // Rows of a list from a start on as long as they belong to the account; `more` says that the list was cut.
 export async function loadVotes(name) {
-  const [{ votes }, { accounts }, { witnesses }, { proposal_votes }] = await Promise.all([
+  const [{ votes }, { votes: received }, { accounts }, { proposal_votes }] = await Promise.all([
     call("database_api.list_witness_votes", { start: [name, ""], limit: LIST_MAX, order: "by_account_witness" }),
+    call("database_api.list_witness_votes", { start: [name, ""], limit: LIST_MAX, order: "by_witness_account" }),
     call("database_api.list_accounts", { start: [name, ""], limit: LIST_MAX, order: "by_proxy" }),
-    call("database_api.find_witnesses", { owners: [name] }),
     call("database_api.list_proposal_votes", { start: [name, 0], limit: LIST_MAX, order: "by_voter_proposal", status: "all" }),
   ]);
   return {
     votes: votes.filter((vote) => vote.account === name),
+    voters: received.filter((vote) => vote.witness === name),
     followers: accounts.filter((account) => account.proxy === name),
-    witness: witnesses[0] ?? null,
     proposals: proposal_votes.filter((vote) => vote.voter === name).map((vote) => vote.proposal),
   };
 }

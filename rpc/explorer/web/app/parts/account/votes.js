@@ -1,6 +1,6 @@
 // How an account votes for witnesses and proposals, with what weight, and who votes through it.
 import { useChain } from "../../chain.js";
-import { decimalText, numberText, units } from "../../format.js";
+import { amountText, decimalText, isNever, numberText, units } from "../../format.js";
 import { html } from "../../html.js";
 import { Link, path } from "../../router.js";
 import { useAnswer } from "../../rpc.js";
@@ -12,7 +12,7 @@ import { VESTS, asset, symbolText } from "./values.js";
 
 const VOTES_MAX = 30;
 
-export function Votes({ account, waiting }) {
+export function Votes({ account, witness, waiting }) {
   const { head } = useChain();
   const answer = useAnswer(() => loadVotes(account.name), `${account.name} ${head}`, account.name);
   const proxied = account.proxied_vsf_votes.reduce((sum, count) => sum + BigInt(count), 0n);
@@ -30,7 +30,7 @@ export function Votes({ account, waiting }) {
       ${proxied > 0n && html`<p class="muted small">By proxy: the ${symbolText(VESTS)} of accounts that vote through this one.</p>`}
       ${account.proxy && html`<p class="muted small">Its weight counts in the votes of <${Account} name=${account.proxy} />.</p>`}
     </${Card}>
-    <${Answer} of=${answer}>${({ votes, followers, witness, proposals }) => html`
+    <${Answer} of=${answer}>${({ votes, voters, followers, proposals }) => html`
       <div class="grid flow">
         <${Card} title="Witness votes" aside=${`${numberText(votes.length)} of ${VOTES_MAX}`}>
           ${!votes.length && html`<p class="muted">${account.proxy ? "None of its own: it votes through another account." : "It votes for no witness."}</p>`}
@@ -49,13 +49,13 @@ export function Votes({ account, waiting }) {
             { title: symbolText(VESTS), isNumber: true, cell: ({ vesting_shares }) => decimalText(units(vesting_shares), asset(0n, VESTS).precision) },
           ]} />
         </${Card}>
-        ${witness && html`<${Witness} of=${witness} />`}
+        ${witness && html`<${Witness} of=${witness} voters=${voters} />`}
       </div>
     `}</${Answer}>
   `;
 }
 
-function Witness({ of }) {
+function Witness({ of, voters }) {
   return html`
     <${Card} title="As a witness" aside=${html`<${Link} to="/witnesses">All witnesses</${Link}>`}>
       <${Facts} of=${[
@@ -63,7 +63,11 @@ function Witness({ of }) {
         ["Signing key", html`<${Copyable} text=${of.signing_key} what="key" />`],
         ["Missed blocks", numberText(of.total_missed)],
         ["Last block", of.last_confirmed_block_num ? html`<${BlockLink} number=${of.last_confirmed_block_num} />` : null],
+        ["Price feed", isNever(of.last_sbd_exchange_update) ? "none" : html`${amountText(of.sbd_exchange_rate.base)} for${" "}
+          ${amountText(of.sbd_exchange_rate.quote)}, <${Time} at=${of.last_sbd_exchange_update} isShort />`],
         ["Page", of.url && html`<span class="break">${of.url}</span>`],
+        ["Voters", html`${voters.map(({ account }, i) => html`${i ? ", " : ""}<${Account} name=${account} />`)}${
+          voters.length === LIST_MAX ? ", …" : voters.length ? "" : "none"}`],
       ]} />
     </${Card}>
   `;

@@ -1,6 +1,7 @@
 // What an account has open: orders, escrows, withdrawals from savings, conversions, and requests about the account itself.
 import { amount, amountText, branded, decimalText } from "../../format.js";
 import { html } from "../../html.js";
+import { Link, path } from "../../router.js";
 import { Card, Table } from "../layout.js";
 import { Account } from "../names.js";
 import { Money, Time } from "../values.js";
@@ -12,7 +13,7 @@ export function Waiting({ name, waiting, due }) {
   return html`
     <${Due} rows=${due} isPartial=${waiting.payouts === null} />
     <${Orders} orders=${waiting.orders} />
-    <${Escrows} escrows=${waiting.escrows} />
+    <${Escrows} name=${name} escrows=${waiting.escrows} />
     <div class="grid flow">
       <${Savings} name=${name} leaving=${waiting.leaving} arriving=${waiting.arriving} />
       <${Card} title="Conversions">
@@ -59,7 +60,7 @@ function priceText({ base, quote }) {
   return `${decimalText(scaled, PRICE_PLACES)} ${got.symbol}/${sold.symbol}`;
 }
 
-function Escrows({ escrows }) {
+function Escrows({ name, escrows }) {
   const has = (isThere, words) => html`<span class=${`badge ${isThere ? "good" : ""}`}>${words} ${isThere ? "agreed" : "has not agreed"}</span>`;
   return html`
     <${Card} title="Escrows" aside="those that this account opened">
@@ -74,7 +75,8 @@ function Escrows({ escrows }) {
         { title: "Agree by", cell: ({ ratification_deadline }) => html`<${Time} at=${ratification_deadline} isShort />` },
         { title: "Ends", cell: ({ escrow_expiration }) => html`<${Time} at=${escrow_expiration} />` },
       ]} />
-      <p class="muted small">The chain finds escrows by who opened them. Those in which this account is the receiver or the agent are in its history.</p>
+      <p class="muted small">The chain finds escrows by who opened them. Those in which this account is the receiver or the agent are in
+        <${Link} to=${`${path.account(name, "history")}&theme=money`}>its history</${Link}>.</p>
     </${Card}>
   `;
 }
