@@ -10,7 +10,6 @@ import { Link, path, setQuery } from "../router.js";
 import { call, useCall } from "../rpc.js";
 
 const SHOWN_MAX = 200;
-const BEFORE_SECONDS = 3;
 const DAY_MILLISECONDS = 86_400_000;
 
 const proposal = (of) => html`<${Link} to=${path.proposal(of.id)}>proposal ${of.id}</${Link}>`;
@@ -51,7 +50,7 @@ export default function Due({ query }) {
     setError(null);
     setOutcome(null);
     try {
-      const seconds = Math.floor((milliseconds(time) - now()) / 1000) - BEFORE_SECONDS;
+      const seconds = Math.floor((milliseconds(time) - now() - margin()) / 1000);
       const result = await call("dev_api.advance_time", { seconds });
       await refresh();
       setOutcome(`The chain's time is ${timeText(result.time)} now; the head is block ${result.head_block_number}.`);
@@ -93,12 +92,18 @@ function Entry({ of, onAdvance }) {
         <div><span class="mono">${timeText(of.time).slice(11)}</span> ${say ? say(of) : of.kind}</div>
         <div class="end">
           <${Time} at=${of.time} isShort />
-          ${onAdvance && html` <${Ticking}>${() => milliseconds(of.time) - now() > 2000 * BEFORE_SECONDS
+          ${onAdvance && html` <${Ticking}>${() => milliseconds(of.time) - now() > margin() + 1000
             && html`<button type="button" onClick=${() => onAdvance(of.time)}>Advance to just before</button>`}</${Ticking}>`}
         </div>
       </div>
     </li>
   `;
+}
+
+// How long before an event the time is advanced to, in milliseconds. The block at the new time can be up to a round later, since it gets the
+// next slot of a witness whose key the node has.
+function margin() {
+  return 1000 * chain.overview.block_interval * Math.max(1, chain.info?.witnesses ?? 1);
 }
 
 function days(entries) {
