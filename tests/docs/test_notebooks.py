@@ -32,4 +32,4 @@ def test_notebook_is_small_and_complete(notebook: Path) -> None:
 
 
 def test_notebook_exists() -> None:
-    assert [path.relative_to(ROOT).as_posix() for path in NOTEBOOKS] == ["docs/notebooks/rewards.ipynb"]
+    assert [path.relative_to(ROOT).as_posix() for path in NOTEBOOKS] == ["docs/notebooks/ten-questions.ipynb"]

@@ -1,7 +1,7 @@
 """Chain data for scripts and notebooks: the blocks of a file, the state at a block, and the effects of each block (docs/library.md).
 
 ```py
-from node.research.library import chain_at, open_blocks, replayed, series
+from node.research.library import chain_at, open_blocks, open_export, replayed, series
 ```
 """
 
@@ -18,6 +18,7 @@ from node.research.errors import (
 )
 from node.research.library.blocks import Block, Blocks, Operation, Transaction, open_blocks
 from node.research.library.chains import ChainAt, ChainState, chain_at
+from node.research.library.exports import open_export
 from node.research.library.replay import BlockStep, Change, Replayed, replayed
 from node.research.library.series import Series, series
 from node.research.library.views import OrderedView, RowView, Tables, TableView, UniqueView
@@ -55,6 +56,7 @@ __all__ = [
     "WrongMoment",
     "chain_at",
     "open_blocks",
+    "open_export",
     "replayed",
     "series",
 ]
