@@ -13,6 +13,15 @@ from tests.explorer.world import Node
 
 CANDLES, VOLUME = 0, 1  # the charts of the card
 HOUR, MINUTE = 3600, 60
+# A finger that moves over a third of the chart, and the event that ends its touch.
+SWIPE = """(place, end) => {
+    const { left, top, width } = place.getBoundingClientRect();
+    const touch = (name, share) => place.dispatchEvent(new PointerEvent(name,
+        { pointerType: "touch", bubbles: true, clientX: left + share * width, clientY: top + 9 }));
+    touch("pointerdown", 0.3);
+    for (const share of [0.4, 0.5, 0.6]) touch("pointermove", share);
+    touch(end, 0.6);
+}"""
 PIXELS_APART = 3  # the plots of two charts can begin at different pixels
 
 
@@ -42,6 +51,10 @@ def charts_are_zoomed_together(browser: Browser, node: Node) -> None:
         card.get_by_role("button", name="Whole range").nth(CANDLES).click()
         card.get_by_role("button", name="Whole range").first.wait_for(state="detached")
         same(ranges(card), whole)
+        finger = card.locator(".u-over").nth(VOLUME)
+        for end, is_zoomed in (("pointercancel", False), ("pointerup", True)):
+            finger.evaluate(SWIPE, end)
+            same(ranges(card) != whole, is_zoomed)
         view.demand()
 
 

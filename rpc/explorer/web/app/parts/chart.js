@@ -107,6 +107,7 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
     };
     const wanted = { x, series, isTime, height, format, from, step, isWhole, sync, xTimes, width: element.clientWidth, onMove: setLegend, onRange };
     const plot = new uPlot(options(wanted), dataOf(x, series), element);
+    passTouches(plot.over);
     if (before && x.some((value) => value >= before[0] && value <= before[1])) plot.setScale("x", { min: before[0], max: before[1] });
     plotted.current = plot;
     const observer = new ResizeObserver(() => {
@@ -148,6 +149,22 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
       ${hasNumbers && html`<${Numbers} ...${{ x, series, label, isTime, xLabel, format, rows, columns, xTimes }} />`}
     </figure>
   `;
+}
+
+// uPlot follows only the mouse, so a finger is passed on as one. While the page scrolls, the finger counts as not moved.
+function passTouches(over) {
+  let begin = null;
+  const pass = (from, to, where) => over.addEventListener(from, (event) => {
+    if (event.pointerType !== "touch") return;
+    const { clientX, clientY } = where(event);
+    over.dispatchEvent(new MouseEvent(to, { bubbles: true, clientX, clientY, movementX: 1 }));
+  });
+  pass("pointerdown", "mousemove", (event) => event);
+  pass("pointerdown", "mousedown", (event) => (begin = event));
+  pass("pointermove", "mousemove", (event) => event);
+  pass("pointerup", "mouseup", (event) => event);
+  pass("pointercancel", "mousemove", () => begin);
+  pass("pointercancel", "mouseup", () => begin);
 }
 
 // A number of the x axis: blocks in full, others in a few digits.
