@@ -5,26 +5,30 @@ import time
 import urllib.request
 from collections.abc import Callable
 
-from playwright.sync_api import Browser, Route, WebSocketRoute
+from playwright.sync_api import Browser, Route, WebSocket, WebSocketRoute
 
 from tests.explorer.browser import WAIT_MILLISECONDS, View, viewing
 from tests.explorer.checks.base import check, head, same, sees
-from tests.explorer.world import Node
+from tests.explorer.world import Node, pay
 
 TABS = 12
 RELOADS = 20
 BACKGROUND_MILLISECONDS = 61_000
 # Records how a page was displayed: true if it came from the back/forward cache.
 NOTE_SHOWN = "addEventListener('pageshow', (event) => (window.shown ??= []).push(event.persisted))"
-# Imitates a browser, which doesn't render background tabs.
-HIDE = """(isHidden) => {
+# Stops rendering a page, or continues.
+STOP = """(isStopped) => {
   window.draw ??= requestAnimationFrame.bind(window);
   window.undrawn ??= [];
-  window.requestAnimationFrame = isHidden ? (drawn) => undrawn.push(drawn) : draw;
-  if (!isHidden) undrawn.splice(0).forEach(draw);
-  Object.defineProperty(document, "hidden", {value: isHidden, configurable: true});
-  document.dispatchEvent(new Event("visibilitychange"));
+  window.requestAnimationFrame = isStopped ? (drawn) => undrawn.push(drawn) : draw;
+  if (!isStopped) undrawn.splice(0).forEach(draw);
 }"""
+# Imitates a browser, which doesn't render background tabs.
+HIDE = f"""(isHidden) => {{
+  ({STOP})(isHidden);
+  Object.defineProperty(document, "hidden", {{value: isHidden, configurable: true}});
+  document.dispatchEvent(new Event("visibilitychange"));
+}}"""
 
 
 def used(node: Node, kind: str) -> int:
@@ -133,6 +137,27 @@ def a_lost_connection_is_shown_and_found_again(browser: Browser, node: Node) -> 
         view.page.get_by_text("live", exact=True).wait_for()
         node.mine()
         sees(view.page, head(node))
+        view.demand()
+
+
+@check
+def a_page_hears_of_each_revert(browser: Browser, node: Node) -> None:
+    sockets: list[WebSocket] = []
+    moment = node.call("dev_api.snapshot")["id"]
+    number = node.call("explorer_api.get_overview")["head_block_number"] + 1
+    with viewing(browser, node.url) as view:
+        view.page.on("websocket", lambda socket: sockets.append(socket))
+        view.open(f"/block/{number}")
+        view.page.get_by_text("live", exact=True).wait_for()
+        for memo in ("the first", "the second", "the third"):
+            # The page is rendered once the block has been replaced.
+            view.page.evaluate(STOP, True)
+            with sockets[-1].expect_event("framereceived", lambda text, memo=memo: memo in text and '"block":' in text):
+                node.call("dev_api.revert", {"id": moment})
+                node.send(pay("alice", "bob", "0.001 COIN", memo))
+                node.mine()
+            view.page.evaluate(STOP, False)
+            view.page.locator("main .sentence").get_by_text(memo).wait_for()
         view.demand()
 
 

@@ -8,8 +8,8 @@ const REFUSALS_KEPT = 50;
 const PENDING_KEPT = 200;
 
 // `isLocal`: whether this page may do what programs on the node's machine may. `blocks` are the last ones, newest first, as notices
-// have them; `refusals` the last refused transactions, newest first; `pending` what was accepted since the head block; `undone` the numbers
-// of the blocks that were undone last, {first, last}.
+// have them; `refusals` the last refused transactions, newest first; `pending` what was accepted since the head block; `undone` how
+// many times blocks were undone.
 export const chain = {
   overview: null,
   head: 0,
@@ -23,7 +23,7 @@ export const chain = {
   refusals: [],
   pending: [],
   problem: "",
-  undone: null,
+  undone: 0,
 };
 
 const listeners = new Set();
@@ -128,7 +128,7 @@ function leaveOut(blocks) {
 
 function onNotice({ block, undone, refusal, transaction }) {
   if (undone) {
-    chain.undone = undone;
+    chain.undone += 1;
     chain.blocks = chain.blocks.filter((one) => one.block_num < undone.first);
     catchUp();
   } else if (block) {

@@ -32,7 +32,7 @@ const TABS = [
 export default function AccountPage({ name, query }) {
   useStyle("account");
   const { head, undone } = useChain();
-  const key = `${name} ${head} ${undone?.first ?? ""}`;
+  const key = `${name} ${head} ${undone}`;
   const answer = useAnswer(() => loadAccount(name), key, name);
   const waiting = useAnswer(() => loadWaiting(name), key, name);
   const asked = query.get("tab");

@@ -15,7 +15,7 @@ export default function Block({ id }) {
   const { head, undone } = useChain();
   const number = id.length === 40 ? blockNumber(id) : Number(id.replaceAll(",", ""));
   const isThere = number <= head;
-  const answer = useAnswer(() => load(number), `${number} ${isThere} ${undone?.first ?? ""}`, String(number));
+  const answer = useAnswer(() => load(number), `${number} ${isThere} ${undone}`, String(number));
   const title = `Block ${numberText(number)}`;
   return html`
     <${Page} title=${title} aside=${html`<${Neighbours} number=${number} head=${head} />`}>

@@ -16,7 +16,7 @@ export default function Blocks({ query }) {
   const first = overview.fork ? overview.fork.block_num + 1 : 1;
   const before = Math.min(Math.max(Math.floor(Number(query.get("before"))) || head + 1, first + 1), head + 1);
   const isLast = before > head;
-  const answer = useAnswer(() => (isLast ? null : lastBlocks(before - 1)), `${before} ${isLast} ${undone?.first ?? ""}`, String(before));
+  const answer = useAnswer(() => (isLast ? null : lastBlocks(before - 1)), `${before} ${isLast} ${undone}`, String(before));
   const oldest = Math.max(first, before - BLOCKS_KEPT);
   return html`
     <${Page} title="Blocks">

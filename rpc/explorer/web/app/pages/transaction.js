@@ -28,7 +28,7 @@ export default function Transaction({ id }) {
   const known = useRef(null);
   // One that is in a block stays there until blocks are undone; one that isn't may get there with every block.
   const place = known.current?.block_num ? `in ${known.current.block_num}` : `${head} ${overview.pending} ${pending.length}`;
-  const answer = useAnswer(() => load(wanted, isLocal), `${wanted} ${place} ${undone?.first ?? ""} ${undone?.last ?? ""} ${isLocal}`, wanted);
+  const answer = useAnswer(() => load(wanted, isLocal), `${wanted} ${place} ${undone} ${isLocal}`, wanted);
   if (answer.result) known.current = answer.result.found;
   return html`
     <${Page} title=${`Transaction ${shortId(wanted)}`} heading=${html`Transaction <span class="mono">${shortId(wanted, 10)}</span>`}>

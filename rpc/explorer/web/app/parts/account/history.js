@@ -62,7 +62,7 @@ export function History({ name, query }) {
 function Entries({ name, theme, last, before }) {
   const { head, undone } = useChain();
   const from = Math.min(last, Number(before) || last);
-  const subject = `${theme} ${before} ${undone?.first ?? ""}`;
+  const subject = `${theme} ${before} ${undone}`;
   const kept = useRef(null);
   const load = async () => {
     const isWanted = (entry) => themeOf(entry.op) === theme;
