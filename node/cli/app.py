@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import App, CycloptsError, Group, Parameter
 from cyclopts.exceptions import UnusedCliTokensError
 
-from node.cli.option_sources import OptionSources
+from node.cli.option_sources import OptionSources, require_whole_numbers
 from node.runtime.errors import NodeError, Status, last_line
 from node.runtime.logs import end_of_lines
 from node.runtime.output import say
@@ -47,7 +47,7 @@ app = App(
     group_commands=ABOUT,
 )
 sources = OptionSources(app)
-app.config = (sources,)
+app.config = (sources, require_whole_numbers)
 app["--help"].group = app["--version"].group = ABOUT
 app.command("node.cli.run_options:run_command", name="run", help=f"Start a node.\n\n{SOURCES_HELP}", group=NODE, sort_key=1)
 app.command("node.cli.run_options:replay_command", name="replay", help=f"Apply a file of blocks.\n\n{SOURCES_HELP}", group=NODE, sort_key=2)

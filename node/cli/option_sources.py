@@ -138,6 +138,16 @@ class OptionSources:
                 _log.warning("unknown environment variable ignored", variable=name, nearest=either([PREFIX + each for each in near]))
 
 
+def require_whole_numbers(_command: App, _words: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Raise CycloptsError for a fraction as the value of an integer, which cyclopts would round."""
+    for argument in arguments:
+        for token in argument.tokens:
+            if type_in_file(argument.hint) is int and "." in token.value:
+                raise CycloptsError(
+                    msg=f'Invalid value "{token.value}" for {token.keyword or names_of(argument)[0]}: expected a whole number.'
+                )
+
+
 def names(app: App) -> list[str]:
     """Return the names of an app's commands."""
     return [name for name in app if not name.startswith("-")]

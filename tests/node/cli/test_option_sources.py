@@ -206,13 +206,27 @@ def test_variables_of_run_are_not_those_of_other_commands(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("COIND_QUIET", "maybe"), ("COIND_PORT", "x"), ("COIND_PORT", "70000"), ("COIND_WITNESSES", "0"), ("COIND_LEAP", "often")],
+    [
+        ("COIND_QUIET", "maybe"),
+        ("COIND_PORT", "x"),
+        ("COIND_PORT", "70000"),
+        ("COIND_WITNESSES", "0"),
+        ("COIND_WITNESSES", "2.5"),
+        ("COIND_LEAP", "often"),
+    ],
 )
 def test_a_variable_that_cannot_be_read_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, text: str
 ) -> None:
     monkeypatch.setenv(name, text)
     done = coind(capsys, "run")
+    assert done.status == 2
+    same_as_golden(done.err)
+
+
+@pytest.mark.parametrize("words", [("run", "--query-memory", "0.5"), ("dev", "mine", "1.7"), ("sql", "x", "--rows", "1.0")])
+def test_fractions_are_not_rounded_to_whole_numbers(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    done = coind(capsys, *words)
     assert done.status == 2
     same_as_golden(done.err)
 
