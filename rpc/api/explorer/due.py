@@ -128,8 +128,8 @@ KINDS: dict[str, DueSource] = {
         lambda state, row: DueItem(row.delegator, amounts=(Asset(row.vesting_shares, VESTS),)),
     ),
     "proposal_start": DueSource(
-        lambda state, start: state.proposals.by_start_date.starting(start),
-        lambda state, name: state.proposals.by_creator.equal(name),
+        lambda state, start: state.proposals.by_start_date.starting(max(start, state.props.time + 1)),
+        lambda state, name: (row for row in state.proposals.by_creator.equal(name) if row.start_date > state.props.time),
         lambda row: int(row.start_date),
         lambda state, row: DueItem(row.creator, row.receiver, row.proposal_id, row.permlink, (Asset(row.daily_pay, SBD),)),
     ),

@@ -44,6 +44,7 @@ WORDS_MAX = 10  # of a text that is searched for in titles; the other words are 
 POSTS_READ_MAX = 500
 COMMUNITIES_READ_MAX = PROPOSALS_READ_MAX = 500
 ACCOUNTS_READ_MAX = 5_000
+WITNESSES_READ_MAX = 1_000
 ROWS_OF_UNIT = 20  # rows of these tables that are read per unit of work
 ROLES = ("owner", "active", "posting")
 
@@ -85,8 +86,8 @@ def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
     words of a text of three or more characters are also searched for in the titles of the 500 posts that were changed last, and of 500
     communities and proposals. Without any result, accounts are returned whose names differ in one character.
 
-    A pending transaction's block is null. Memo keys are found among the first 5,000 accounts. A key's accounts are null if none is found
-    and the plugin account_by_key is off.
+    A pending transaction's block is null. Memo keys are found among the first 5,000 accounts, and signing keys among the first 1,000
+    witnesses. A key's accounts are null if none is found and the plugin account_by_key is off.
     """
     query = text[:TEXT_MAX].strip()
     return list(islice(hits(chain, query), HITS_MAX)) if query else []
@@ -261,7 +262,9 @@ def find_token(state: State, text: str) -> Iterator[Hit]:
 
 
 def find_key(state: State, text: str) -> Iterator[Hit]:
-    """Yield a public key with its accounts. The key may have the prefix of another chain. Of memo keys, ACCOUNTS_READ_MAX are read."""
+    """Yield a public key with its accounts. The key may have the prefix of another chain. Of memo keys, ACCOUNTS_READ_MAX are read, and of
+    signing keys WITNESSES_READ_MAX.
+    """
     key = read_key(text, state.spec.key_prefix)
     if key is None:
         return
@@ -274,6 +277,10 @@ def find_key(state: State, text: str) -> Iterator[Hit]:
         count_row(state, account.id)
         if account.memo_key == key and len(roles) < HITS_MAX:
             roles.setdefault(account.name, []).append("memo")
+    for witness in islice(state.witnesses.scan(), WITNESSES_READ_MAX):
+        count_row(state, witness.id)
+        if witness.signing_key == key and len(roles) < HITS_MAX:
+            roles.setdefault(witness.owner, []).append("signing")
     accounts = list(roles) if is_on or roles else None
     yield {"kind": "key", "is_exact": True, "key": public_key_text(key, state.spec.key_prefix), "accounts": accounts, "roles": roles}
 

@@ -6,6 +6,7 @@ import pytest
 
 from rpc.api.explorer import due as due_api
 from rpc.api.explorer.due import DUE_MAX, KINDS
+from state.tables.proposals import Proposal
 from tests.helpers.api import ApiChain, Refusal
 
 START = 1_800_000_000
@@ -93,6 +94,16 @@ def test_a_due_item_is_executed_and_removed(api: ApiChain) -> None:
     api.call("dev_api.mine", count=1)
     assert due(api, kinds=["savings"]) == []
     assert balance(api) == before + 2000
+
+
+def test_a_proposal_begins_once(api: ApiChain) -> None:
+    api.state.proposals.insert(Proposal(creator="alice", receiver="alice", start_date=START + 3600, end_date=START + 86400))
+    kinds = ["proposal_start", "proposal_removal"]
+    for account in ("", "alice"):
+        assert [entry["kind"] for entry in due(api, kinds=kinds, account=account)] == kinds
+    api.call("dev_api.advance_time", seconds=3600)
+    for account in ("", "alice"):
+        assert [entry["kind"] for entry in due(api, kinds=kinds, account=account)] == kinds[1:]
 
 
 def test_invalid_arguments_are_refused(api: ApiChain) -> None:

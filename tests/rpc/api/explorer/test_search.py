@@ -147,6 +147,8 @@ def test_public_keys(api: ApiChain) -> None:
     memo = public_key_text(api.state.account("alice").memo_key, "TST")
     assert found(api, memo)[0]["roles"] == {"alice": ["memo"]}
     assert found(api, own) == found(api, public_key_text(key, "STM")) == wanted
+    signing = api.state.witness("initminer").signing_key
+    assert "signing" in found(api, public_key_text(signing, "TST"))[0]["roles"]["initminer"]
     unknown = public_key_text(public_key(secret("nobody")), "TST")
     assert found(api, unknown) == [{"kind": "key", "is_exact": True, "key": unknown, "accounts": [], "roles": {}}]
     assert found(api, own[:-1] + ("1" if own[-1] != "1" else "2")) == []

@@ -88,7 +88,7 @@ function Key({ of }) {
         : of.accounts.length
           ? html`of ${of.accounts.map((name, i) => html`${i ? ", " : ""}<${Account} name=${name} />${" "}
               <span class="muted">(${of.roles[name].join(", ")})</span>`)}`
-          : "No account has it in an authority now, nor as its memo key among the first 5,000 accounts."}
+          : "No account has it in an authority now, nor as its memo key among the first 5,000 accounts, nor do the first 1,000 witnesses sign blocks with it."}
     </div>
   `;
 }
