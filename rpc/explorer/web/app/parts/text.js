@@ -40,11 +40,11 @@ function withPictures(query) {
 }
 
 function holdsPicture(nodes) {
-  return nodes.some((one) => isPicture(one) || (one.children && holdsPicture(one.children)));
+  return nodes.some((one) => isLoadable(one) || (one.children && holdsPicture(one.children)));
 }
 
-// The policy of the page allows pictures by https only.
-function isPicture({ props }) {
+// Whether it is a link to a picture that the page's policy allows: only over HTTPS.
+function isLoadable({ props }) {
   return props?.class === PICTURE && props.href.startsWith("https:");
 }
 
@@ -55,7 +55,7 @@ export function elements(nodes, hasPictures = false) {
     if (!TAGS.has(one.tag)) return null;
     const props = Object.fromEntries(Object.entries(one.props).filter(([name]) => ATTRIBUTES.has(name)));
     const element = h(one.tag, props, ...elements(one.children, hasPictures));
-    if (!hasPictures || !isPicture(one)) return element;
+    if (!hasPictures || !isLoadable(one)) return element;
     return [h("img", { src: props.href, alt: "", loading: "lazy", referrerpolicy: "no-referrer" }), element];
   });
 }
