@@ -3,8 +3,8 @@
 The newest ranges of blocks are open: they are written again until they are whole and irreversible. Their rows stay in memory until then.
 """
 
-import sys
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
 from itertools import count
 from typing import Any
 
@@ -21,6 +21,7 @@ from node.research.export.range_writer import path_of
 from node.research.export.run import SNAPSHOTS, Export, ExportOptions, other_blocks, remove_chunks
 from node.runtime.clock import system_clock
 from node.runtime.errors import NodeError, Status
+from node.runtime.output import say
 from node.runtime.progress import Progress
 from node.runtime.shutdown import stopped_by_signals
 from node.snapshots.folder import remove_after
@@ -156,7 +157,6 @@ class FollowingExport(Export):
                 raise self._failure
             if self._is_in_sync:
                 self._write_open()
-        self._progress.close()
         return self._is_done
 
     async def _find_begin(self, source: Source) -> int:
@@ -208,7 +208,8 @@ class FollowingExport(Export):
             if number == self.end_of_range(number):
                 self._last_ids[number] = block.id
         self._due_at_head = self._due_next
-        self._progress.count(number, len(block.transactions), 0)
+        if not self._is_in_sync:
+            self._progress.count(number, len(block.transactions), 0)
 
     def _drop_from(self, number: int) -> None:
         self.collector.drop_from(number)
@@ -251,18 +252,21 @@ class FollowingExport(Export):
 
         Until then, the files keep the open ranges of an earlier run.
         """
-        while task.problem or task.blocks_behind:
-            await trio.sleep(POLL_SECONDS)
+        with closing(self._progress):
+            while task.problem or task.blocks_behind:
+                await trio.sleep(POLL_SECONDS)
         self._is_in_sync = True
-        while True:
-            await self._changed.wait()
-            self._changed = trio.Event()
-            begun = trio.current_time()
-            try:
+        try:
+            self._write_open()
+            say(f"{self.summary()}; new blocks are added until Ctrl-C")
+            while True:
+                await self._changed.wait()
+                self._changed = trio.Event()
+                begun = trio.current_time()
                 self._write_open()
-            except NodeError as error:
-                self._fail(error)
-            await trio.sleep(max(WRITE_SECONDS_MIN, PAUSE_FACTOR * (trio.current_time() - begun)))
+                await trio.sleep(max(WRITE_SECONDS_MIN, PAUSE_FACTOR * (trio.current_time() - begun)))
+        except NodeError as error:
+            self._fail(error)
 
     def _write_open(self, until: int | None = None) -> None:
         """Write the open ranges up to block `until`, the last one of a range, or by default up to the head. Those that are whole and
@@ -333,5 +337,5 @@ async def follow_node(wanted: ExportOptions) -> int:
                 await trio.sleep(RESTART_SECONDS)
                 stop, task = task.stop, FollowingExport(wanted, is_restarted=True)
                 task.stop = stop
-    sys.stdout.write(task.summary() + "\n")
+    say(task.summary())
     return Status.DONE
