@@ -11,7 +11,8 @@ def open_export(folder: str | Path, *, memory: str = "50%", threads: int | None 
     """Open the folder of an export in DuckDB. Return the connection, which has the views and macros of `coind sql`.
 
     `open_export(folder).sql(query)` is DuckDB's relation: `.df()` is a pandas DataFrame, `.to_arrow_table()` an Arrow table, `.fetchall()`
-    a list of tuples. `memory` and `threads` are as in `coind sql`. Needs duckdb and pyarrow. Raises DataError, and MissingLibrary.
+    a list of tuples (times then need the package pytz). `memory` and `threads` are as in `coind sql`. Needs duckdb and pyarrow. Raises
+    DataError, and MissingLibrary.
     """
     for module in ("duckdb", "pyarrow"):
         extra(module, "a query in SQL")

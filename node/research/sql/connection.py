@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from node.research.export.manifest import FORMAT, NAME, Manifest, load
+from node.research.sql.familiar import familiar
 from node.research.sql.macros import MACROS, macro
 from node.research.sql.views import Source, derived, quoted, sources, view
 from node.runtime.errors import NodeError
@@ -43,6 +44,8 @@ def open_export(folder: Path, *, memory: str = MEMORY, threads: int | None = Non
             connection.execute(f"CREATE VIEW {quoted(name)} AS {query}")
         for each in MACROS:
             connection.execute(macro(each))
+        for statement in familiar(manifest, found):
+            connection.execute(statement)
         connection.execute("COMMIT")
     except duckdb.Error as error:
         connection.close()

@@ -7,6 +7,7 @@ import duckdb
 
 from node.research.columns.columns import operations_of_chain
 from node.research.columns.tables import plugins_for
+from node.research.sql.familiar import STEEMSQL
 from node.research.sql.views import ALL_ROWS
 from node.runtime.errors import NodeError
 from node.specs.builder import load_spec
@@ -24,6 +25,7 @@ def error_lines(connection: Any, error: duckdb.Error) -> list[str]:
 
 def option_for(connection: Any, name: str) -> str | None:
     """Return the error for a view that an export of the same chain could have, or None if none has this name."""
+    name = STEEMSQL.get(name, (name,))[0]
     try:
         ((chain,),) = connection.execute("SELECT name FROM chain").fetchall()
         spec = load_spec(chain)

@@ -22,8 +22,10 @@ HELP = """A statement ends with ; and can have several lines. Ctrl-C ends a quer
 .mode FORM         set the output format: table, csv or json
 .refresh           read what an export has added meanwhile; what this session created is dropped
 .help  .quit"""
-COLUMNS = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index"
-VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND contains(view_name, ?) ORDER BY view_name"
+# The name of a view as a query needs it. Names of SQL are case-insensitive.
+NAME = "if(schema_name = 'main', '', schema_name || '.') || {}"
+COLUMNS = f"SELECT column_name, data_type FROM duckdb_columns() WHERE lower({NAME.format('table_name')}) = lower(?) ORDER BY column_index"
+VIEWS = f"SELECT {NAME.format('view_name')} AS name FROM duckdb_views() WHERE NOT internal AND contains(lower(name), lower(?)) ORDER BY ALL"
 
 
 def answer(connection: Any, text: str, form: Form, rows_max: int = ROWS_MAX) -> None:
@@ -148,7 +150,9 @@ def complete_names(connection: Any) -> None:
         import readline
     except ImportError:
         return
-    rows = connection.execute("SELECT view_name FROM duckdb_views() UNION SELECT column_name FROM duckdb_columns() WHERE NOT internal")
+    rows = connection.execute(
+        f"SELECT {NAME.format('view_name')} FROM duckdb_views() UNION SELECT column_name FROM duckdb_columns() WHERE NOT internal"
+    )
     names = sorted({name for (name,) in rows.fetchall()} | {each.name for each in MACROS})
     readline.set_completer(lambda begun, index: ([name for name in names if name.startswith(begun)] + [None])[index])
     readline.set_completer_delims(" \t\n,()=<>;.")
