@@ -133,8 +133,7 @@ class FollowingExport(Export):
         # A folder with files but without a manifest is refused.
         manifests.save(wanted.to, self.manifest, wanted.disk)
         self._start(self._open)
-        if self._head == self._open - 1:
-            self.collector.watch()
+        self.collector.watch()
         chain.state.listeners.before_block.append(self._before_block)
         chain.on_head_change.append(self._on_head_change)
         applier = ReplicaApplier(
@@ -178,31 +177,29 @@ class FollowingExport(Export):
     # -------------------------------------------------------------- changes of the chain
 
     def _before_block(self, state: State, block: SignedBlock) -> None:
-        """Read the tables that are due at the head, and remove the rows of undone blocks with this number or a later one."""
+        """Read the tables that are due at the head, since the state of the head is complete only now: it can be edited until then."""
         wanted, number = self.wanted, block.number
         self._rows_at += [RowsAt(self._head, name, list(self.rows[name].arrays())) for name in sorted(self._due_at_head)]
         self._due_at_head = set()
-        self._drop_from(number)
         is_wanted = self._open <= number <= (wanted.last or number)
         due = self._due(block, state.props.time if self._head else 0) if is_wanted else set[str]()
         self._due_next = set(wanted.tables) if number == wanted.last else due
 
     def _on_head_change(self, change: HeadChange) -> None:
-        """Collect the applied blocks. If blocks were only undone, remove their rows."""
-        if change.popped and change.popped[-1].number < self._open:
-            self._fail(ChainReplaced(f"blocks from {change.popped[-1].number:,} on were undone"))
-        if change.popped and not change.applied:
-            self._drop_from(self._head + 1)
-            # More edits of the state can follow at this head, so its tables are read again.
-            self._due_at_head = {each.name for each in self._rows_at if each.number == self._head}
-            self._rows_at = [each for each in self._rows_at if each.number < self._head]
+        """Remove the rows of the undone blocks, and collect the applied ones."""
+        if change.popped:
+            first = change.popped[-1].number
+            if first < self._open:
+                self._fail(ChainReplaced(f"blocks from {first:,} on were undone"))
+            self.collector.drop_from(first)
+            # The new head can be edited, so its tables are read again.
+            self._due_at_head = {each.name for each in self._rows_at if each.number == first - 1}
+            self._rows_at = [each for each in self._rows_at if each.number < first - 1]
         for block in change.applied:
             self._take(block)
 
     def _take(self, block: SignedBlock) -> None:
         number = block.number
-        if number == self._open - 1:
-            self.collector.watch()
         if self._open <= number <= (self.wanted.last or number):
             self.collector.take(block)
             if number == self.end_of_range(number):
@@ -210,11 +207,6 @@ class FollowingExport(Export):
         self._due_at_head = self._due_next
         if not self._is_in_sync:
             self._progress.count(number, len(block.transactions), 0)
-
-    def _drop_from(self, number: int) -> None:
-        self.collector.drop_from(number)
-        while self._rows_at and self._rows_at[-1].number >= number:
-            self._rows_at.pop()
 
     def _reset(self) -> None:
         """End this run, since the chain can't be reverted to its start without its blocks."""
