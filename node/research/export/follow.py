@@ -89,6 +89,7 @@ class FollowingExport(Export):
         # Tables that are due at the head, and those that will be due after the block that is being applied.
         self._due_at_head, self._due_next = set[str](), set[str]()
         self._rows_at: list[RowsAt] = []
+        self._rows_at_head: list[RowsAt] = []  # read before the block that is being applied, which can be refused
         self._last_ids: dict[int, bytes] = {}  # ids of the last blocks of open ranges
         self._changed = trio.Event()
         self._is_in_sync = False  # whether the chain has caught up with the node
@@ -179,8 +180,7 @@ class FollowingExport(Export):
     def _before_block(self, state: State, block: SignedBlock) -> None:
         """Read the tables that are due at the head, since the state of the head is complete only now: it can be edited until then."""
         wanted, number = self.wanted, block.number
-        self._rows_at += [RowsAt(self._head, name, list(self.rows[name].arrays())) for name in sorted(self._due_at_head)]
-        self._due_at_head = set()
+        self._rows_at_head = [RowsAt(self._head, name, list(self.rows[name].arrays())) for name in sorted(self._due_at_head)]
         is_wanted = self._open <= number <= (wanted.last or number)
         due = self._due(block, state.props.time if self._head else 0) if is_wanted else set[str]()
         self._due_next = set(wanted.tables) if number == wanted.last else due
@@ -204,6 +204,7 @@ class FollowingExport(Export):
             self.collector.take(block)
             if number == self.end_of_range(number):
                 self._last_ids[number] = block.id
+        self._rows_at += self._rows_at_head
         self._due_at_head = self._due_next
         if not self._is_in_sync:
             self._progress.count(number, len(block.transactions), 0)
@@ -223,6 +224,8 @@ class FollowingExport(Export):
 
     async def _advance(self) -> None:
         """After a step, write the ranges that have become irreversible, and save a snapshot if it is due."""
+        if self._failure is not None:  # The rows can be those of another branch.
+            raise self._failure
         try:
             while not self._is_done and (end := self.end_of_range(self._open)) <= self.chain.irreversible:
                 self._write_open(end)

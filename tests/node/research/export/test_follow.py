@@ -1,8 +1,9 @@
 """Exports that follow a node: their rows are those of an export of the node's blocks, also after blocks were undone."""
 
+import math
 import random
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import trio
 
+from node.replicas.follow.sources import SyncPosition
 from node.research.export import follow
 from node.research.export.follow import FollowingExport, follow_node
 from node.research.export.manifest import Manifest, load
@@ -17,12 +19,13 @@ from node.research.export.run import Export, ExportOptions
 from node.research.sql.connection import open_export
 from node.runtime.errors import DiskError, NodeError
 from node.storage.disk import SystemDisk
+from rpc.push.events import BlocksRemoved, Event, Heartbeat, NewBlock, new_block
 from state.chain.chain import Chain
 from state.chain.state_edits import SetBalance
 from state.protocol.values.asset import COIN, Asset
 from tests.helpers.followed import until
 from tests.helpers.golden import fails
-from tests.helpers.nodes import DEV, block_at, json_lines, make_block, transfer
+from tests.helpers.nodes import DEV, block_at, copy_of, grown_chain, json_lines, make_block, signed_block, transfer
 from tests.helpers.push import PushClients, pushing
 from tests.helpers.simulated_disk import FailingDisk
 
@@ -216,6 +219,65 @@ async def test_a_chain_that_undoes_irreversible_blocks_is_exported_again(tmp_pat
             await until(has(folder, world.chain))
             nursery.cancel_scope.cancel()
         await require_like(folder, world.chain, tmp_path / "again")
+
+
+class ScriptedNode:
+    """A source of events. Each connection gets the events of one script, and then no more until it ends. The last script is repeated."""
+
+    def __init__(self, chain: Chain, *scripts: Callable[[], AsyncGenerator[list[Event | Heartbeat]]]) -> None:
+        self._chain, self._scripts, self.connections = chain, scripts, 0
+
+    async def batches(self, _: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
+        self.connections += 1
+        async with aclosing(self._scripts[min(self.connections, len(self._scripts)) - 1]()) as script:
+            async for batch in script:
+                yield batch
+        await trio.sleep_forever()
+
+    async def head(self) -> int:
+        return self._chain.state.props.head_block_number
+
+    async def id_of(self, number: int) -> bytes | None:
+        return block_at(self._chain, number).id
+
+
+def events(chain: Chain, first: int, last: int) -> list[Event | Heartbeat]:
+    """Return the events of some blocks, with the head of their chain."""
+    return [Heartbeat(last), *[new_block(chain, block_at(chain, number)) for number in range(first, last + 1)]]
+
+
+async def test_a_refused_block_leaves_no_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, chain = tmp_path / "export", grown_chain(25)
+    wrong = signed_block(other := copy_of(chain), make_block(other), b"\x01" * 32)
+
+    async def first() -> AsyncGenerator[list[Event | Heartbeat]]:
+        yield events(chain, 1, 25)
+        await until(has(folder, chain))
+        yield [NewBlock(26, wrong.id, chain.state.wire.pack_block(wrong))]
+
+    async def second() -> AsyncGenerator[list[Event | Heartbeat]]:
+        yield [Heartbeat(25)]
+
+    node = ScriptedNode(chain, first, second)
+    monkeypatch.setattr(follow, "source_at", lambda url, spec: node)
+    async with following(ExportOptions(spec=DEV, follow="http://node", to=folder, chunk_blocks=10, tables=TABLES)):
+        await until(lambda: node.connections == 2)
+    await require_like(folder, chain, tmp_path / "whole")
+
+
+async def test_an_export_that_fails_writes_no_more_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "SLICE_SECONDS", math.inf)
+    chain, left = grown_chain(40), copy_of(grown_chain(40), 3)
+    make_block(left, missed=1)
+
+    async def script() -> AsyncGenerator[list[Event | Heartbeat]]:
+        yield [*events(left, 1, 4), BlocksRemoved(4, 4), *events(chain, 4, 40)]
+
+    monkeypatch.setattr(follow, "source_at", lambda url, spec: ScriptedNode(chain, script))
+    options = ExportOptions(spec=DEV, follow="http://node", to=tmp_path, chunk_blocks=10, tables=TABLES, first=5)
+    with pytest.raises(follow.ChainReplaced):
+        await FollowingExport(options).run()
+    assert last_id(tmp_path) == ""
 
 
 @pytest.mark.parametrize("seed", range(4))
