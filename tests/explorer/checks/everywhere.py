@@ -83,7 +83,8 @@ def search_leads_to_what_is_meant(browser: Browser, node: Node) -> None:
 @check
 def console_calls_and_explains(browser: Browser, node: Node) -> None:
     with viewing(browser, node.url) as view:
-        view.open("/console/condenser_api.get_block_header")
+        view.open("/console/condenser_api.get_account_history")
+        same(view.section("What it does").locator("code").first.inner_text(), "limit")
         view.open("/console/database_api.find_accounts")
         view.page.locator("#param-accounts").fill("alice")
         view.page.get_by_role("button", name="Call", exact=True).click()

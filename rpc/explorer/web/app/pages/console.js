@@ -101,7 +101,7 @@ function Method({ of, name, query }) {
     </code>. Its plugin may be off, or it is for the node's own machine only.</p></${Card}>`;
   return html`
     <${Card} title="What it does" aside=${declared.paramStructure === "by-position" ? "arguments by position" : "arguments by name"}>
-      <p>${declared.description ?? declared.summary}</p>
+      <p>${(declared.description ?? declared.summary).split("`").map((text, i) => (i % 2 ? html`<code>${text}</code>` : text))}</p>
     </${Card}>
     <${Form} of=${of} declared=${declared} query=${query} />
     <${Declaration} of=${of} declared=${declared} />

@@ -218,12 +218,12 @@ function Trades({ head, coin, price }) {
   const owner = (name) => (name ? html`<${Account} name=${name} />` : "–");
   const columns = [
     { title: "When", cell: ({ time }) => html`<${Time} at=${time} isShort />` },
-    { title: "Taken", cell: ({ isSale }) => html`<span class=${`badge ${isSale ? "bad" : "good"}`}>${isSale ? "bid: sold" : "ask: bought"}</span>` },
+    { title: "Taker", cell: ({ taker }) => owner(taker) },
+    { title: "Maker", cell: ({ maker }) => owner(maker) },
     { title: `Price, ${price}`, isNumber: true, cell: (trade) => priceText(trade.price) },
     { title: "Amount", isNumber: true, cell: ({ coins }) => html`<${Money} of=${coins} />` },
     { title: "For", isNumber: true, cell: ({ others }) => html`<${Money} of=${others} />` },
-    { title: "Taker", cell: ({ taker }) => owner(taker) },
-    { title: "Maker", cell: ({ maker }) => owner(maker) },
+    { title: "Taken", cell: ({ isSale }) => html`<span class=${`badge ${isSale ? "bad" : "good"}`}>${isSale ? "bid: sold" : "ask: bought"}</span>` },
     { title: "Block", isNumber: true, cell: ({ block_num: block }) => (block ? html`<${BlockLink} number=${block} />` : "–") },
   ];
   return html`
