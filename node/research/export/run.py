@@ -378,7 +378,9 @@ def require_kinds(spec: ChainSpec, only: tuple[str, ...] | None) -> None:
     known = [*operations_of_chain(spec), BLOCKS]
     for name in only or ():
         if name not in known:
-            raise NodeError(f"--only {name}: {spec.name} has no such kind of operation; {alternatives(name, known)}")
+            raise NodeError(
+                f"--only {name}: {spec.name} has no such kind of operation; {alternatives(name.removesuffix('_operation'), known)}"
+            )
 
 
 def other_blocks(wanted: ExportOptions, done: Range) -> NodeError:
