@@ -86,6 +86,10 @@ def blocks_are_listed_to_the_first(browser: Browser, node: Node) -> None:
             same(row[1:5], [block["timestamp"].replace("T", " "), block["witness"], grouped(len(block["transactions"])), grouped(count)])
         view.open("/blocks?before=-5")
         same([row[0] for row in table(view.section("Newest first"), "Blocks, newest first")], ["1"])
+        block = node.call("block_api.get_block", {"block_num": last})["block"]
+        view.page.get_by_label("From block or time").fill(block["timestamp"].replace("T", " "))
+        view.page.get_by_role("button", name="Go").click()
+        view.page.wait_for_url(f"**/blocks?before={last + 1}")
         view.page.get_by_role("link", name="Newest").click()
         view.page.get_by_role("cell", name=grouped(last + 1), exact=True).wait_for()
         view.demand()

@@ -6,6 +6,7 @@ import { call } from "./rpc.js";
 
 const REFUSALS_KEPT = 50;
 const PENDING_KEPT = 200;
+const STEPS_MAX = 60;
 
 // `isLocal`: whether this page may do what programs on the node's machine may. `blocks` are the last ones, newest first, as notices
 // have them; `refusals` the last refused transactions, newest first; `pending` what was accepted since the head block; `undone` how
@@ -168,6 +169,26 @@ export function now() {
 // The milliseconds of a time as the node writes it.
 export function milliseconds(time) {
   return Date.parse(`${time}Z`);
+}
+
+// The first block at or after a time, {number, isExact}. Blocks come at even times but for missed slots, so a guess between two known ones is
+// soon right.
+export async function findBlock(time) {
+  const wanted = milliseconds(time);
+  const step = 1000 * chain.overview.block_interval;
+  let [low, high] = [1 + (chain.overview.fork ? chain.overview.fork.block_num : 0), chain.head];
+  let highTime = milliseconds(chain.headTime);
+  for (let i = 0; i < STEPS_MAX && low <= high; i++) {
+    // Every other guess halves what is left, for chains whose time has jumped.
+    const guess = i % 2 ? Math.floor((low + high) / 2) : Math.min(high, Math.max(low, high - Math.floor((highTime - wanted) / step)));
+    const header = await call("block_api.get_block_header", { block_num: guess });
+    if (!header) break;
+    const found = milliseconds(header.timestamp);
+    if (found === wanted) return { number: guess, isExact: true };
+    if (found < wanted) low = guess + 1;
+    else [high, highTime] = [guess - 1, found - step];
+  }
+  return { number: low, isExact: false };
 }
 
 export function blockNumber(id) {

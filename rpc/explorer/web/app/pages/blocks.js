@@ -1,6 +1,6 @@
 // All blocks, newest first: their times, witnesses, and numbers of transactions and operations.
 import { BLOCKS_KEPT, lastBlocks } from "../calls.js";
-import { milliseconds, useChain } from "../chain.js";
+import { findBlock, milliseconds, useChain } from "../chain.js";
 import { numberText, timeText } from "../format.js";
 import { html } from "../html.js";
 import { hostOf } from "../parts/fork.js";
@@ -25,7 +25,7 @@ export default function Blocks({ query }) {
           <${Link} class="button" to=${path.blocks()} aria-current=${isLast ? "page" : null}>Newest</${Link}>
           ${!isLast && html`<${Link} class="button" to=${path.blocks(before + BLOCKS_KEPT)}>Newer</${Link}>`}
           ${oldest > first && html`<${Link} class="button" to=${path.blocks(oldest)}>Older</${Link}>`}
-          <${GoTo} most=${head} />
+          <${GoTo} />
         </div>
         ${isLast ? html`<${Rows} of=${blocks} />` : html`<${Answer} of=${answer}>${(found) => html`<${Rows} of=${found} />`}</${Answer}>`}
         ${oldest > first
@@ -36,18 +36,27 @@ export default function Blocks({ query }) {
   `;
 }
 
-function GoTo({ most }) {
-  const leap = (event) => {
+function GoTo() {
+  const follow = async (event) => {
     event.preventDefault();
-    const number = Number(new FormData(event.target).get("number"));
+    const place = new FormData(event.target).get("place").trim();
+    const number = place.includes("-") ? await numberAt(place.replace(" ", "T")) : Number(place.replaceAll(",", ""));
     if (number) go(path.blocks(number + 1));
   };
   return html`
-    <form class="filters" onSubmit=${leap}>
-      <label>From block <input type="number" name="number" min="1" max=${most} required /></label>
+    <form class="filters" onSubmit=${follow}>
+      <label>From block or time <input name="place" size="16" placeholder="2026-11-26 16:51" required
+        pattern="\\s*(\\d[\\d,]*|\\d{4}-\\d\\d-\\d\\d[ T]\\d\\d:\\d\\d(:\\d\\d)?)\\s*"
+        title="the number of a block, or a time in UTC such as 2026-11-26 16:51" /></label>
       <button>Go</button>
     </form>
   `;
+}
+
+// 0 for a text that is no time, and without a connection, of which the page tells by itself.
+async function numberAt(time) {
+  if (Number.isNaN(milliseconds(time))) return 0;
+  return findBlock(time).then(({ number }) => number, () => 0);
 }
 
 function Rows({ of }) {

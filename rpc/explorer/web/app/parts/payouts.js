@@ -1,5 +1,5 @@
 // What a post earns: the pending payout with the arithmetic behind it, or what was paid to whom.
-import { chain, milliseconds } from "../chain.js";
+import { chain, findBlock } from "../chain.js";
 import { amountText, branded, decimalText, numberText, percentText, units } from "../format.js";
 import { html, useState } from "../html.js";
 import { call, useAnswer } from "../rpc.js";
@@ -9,7 +9,6 @@ import { FORMULAS, payoutNow, shownPending, symbols } from "./payout.js";
 import { BlockLink, Money } from "./values.js";
 
 const ROWS_SHOWN = 100;
-const STEPS_MAX = 60;
 
 // The pending payout: what nodes show, and what the chain would pay if it did so now.
 export function Pending({ post, fund, price, props }) {
@@ -148,7 +147,8 @@ function Payments({ block, rows, total }) {
 }
 
 async function paymentsOf(post) {
-  const block = await blockAt(post.last_payout);
+  const { number, isExact } = await findBlock(post.last_payout);
+  const block = isExact ? number : 0;
   if (!block) return { block };
   const answer = await call("account_history_api.get_ops_in_block", { block_num: block, only_virtual: true }).catch(() => null);
   if (!answer) return { block, rows: null };
@@ -165,23 +165,4 @@ async function paymentsOf(post) {
     else if (op.type === "comment_reward_operation") total = value.payout;
   }
   return { block, rows, total };
-}
-
-// The number of the block of a time. Blocks come at even times but for missed slots, so a guess between two known ones is soon right.
-async function blockAt(time) {
-  const wanted = milliseconds(time);
-  const step = 1000 * chain.overview.block_interval;
-  let [low, high] = [1 + (chain.overview.fork ? chain.overview.fork.block_num : 0), chain.head];
-  let highTime = milliseconds(chain.headTime);
-  for (let i = 0; i < STEPS_MAX && low <= high; i++) {
-    // Every other guess halves what is left, for chains whose time has leapt.
-    const guess = i % 2 ? Math.floor((low + high) / 2) : Math.min(high, Math.max(low, high - Math.floor((highTime - wanted) / step)));
-    const header = await call("block_api.get_block_header", { block_num: guess });
-    if (!header) return 0;
-    const found = milliseconds(header.timestamp);
-    if (found === wanted) return guess;
-    if (found < wanted) low = guess + 1;
-    else [high, highTime] = [guess - 1, found - step];
-  }
-  return 0;
 }
