@@ -143,6 +143,26 @@ def account_shows_who_may_sign(browser: Browser, node: Node) -> None:
         view.demand()
 
 
+SYMBOLS = {"@@000000013": "SBD", "@@000000021": "COIN"}
+
+
+@check
+def account_history_sums_transfers(browser: Browser, node: Node) -> None:
+    history = node.call("account_history_api.get_account_history", {"account": "bob", "start": -1, "limit": 1000})["history"]
+    transfers = [entry["op"]["value"] for _, entry in history if entry["op"]["type"] == "transfer_operation"]
+    with viewing(browser, node.url) as view:
+        view.open("/@bob?tab=history&theme=money")
+        said = view.section("History").get_by_text("Transfers on this page").inner_text()
+        for mine, others, word in (("from", "to", "paid"), ("to", "from", "received")):
+            sums: dict[str, int] = {}
+            for value in reversed(transfers):
+                if value[mine] == "bob" != value[others]:
+                    sums[value["amount"]["nai"]] = sums.get(value["amount"]["nai"], 0) + int(value["amount"]["amount"])
+            texts = [f"{grouped(size // 1000)}.{size % 1000:03} {SYMBOLS[nai]}" for nai, size in sums.items()]
+            holds(said, f"{word} {' and '.join(texts) or 'nothing'}")
+        view.demand()
+
+
 @check
 def account_history_goes_back_page_by_page(browser: Browser, node: Node) -> None:
     history = node.call("account_history_api.get_account_history", {"account": "judy", "start": -1, "limit": 100})["history"]

@@ -40,6 +40,16 @@ export function amountText(value) {
   return `${decimalText(units, precision)} ${symbol}`;
 }
 
+// Sums of amounts by token: "12.000 COIN and 2.500 SBD", or "nothing".
+export function sumsText(values) {
+  const sums = new Map();
+  for (const value of values) {
+    const { units, precision, symbol } = amount(value);
+    sums.set(symbol, { precision, units: units + (sums.get(symbol)?.units ?? 0n) });
+  }
+  return [...sums].map(([symbol, { units, precision }]) => `${decimalText(units, precision)} ${symbol}`).join(" and ") || "nothing";
+}
+
 // "1,234.567" of 1234567 units of three places.
 export function decimalText(units, precision) {
   const sign = units < 0n ? "−" : "";

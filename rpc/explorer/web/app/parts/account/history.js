@@ -1,7 +1,7 @@
 // The history of an account, newest first, by themes. Pages are read from the node by the numbers of their entries, so that any place of a long
 // history is reached at once; a theme looks through a bounded number of entries for each page.
 import { useChain } from "../../chain.js";
-import { numberText } from "../../format.js";
+import { numberText, operationOf, sumsText } from "../../format.js";
 import { html, useRef, useState } from "../../html.js";
 import { setQuery } from "../../router.js";
 import { call, useAnswer, useCall } from "../../rpc.js";
@@ -76,10 +76,21 @@ function Entries({ name, theme, last, before }) {
   const answer = useAnswer(load, `${subject} ${from} ${theme || before ? "" : head}`, `${theme} ${before}`);
   return html`
     <${Answer} of=${answer}>${({ entries, next, first }) => html`
+      ${theme === "money" && html`<${Sums} name=${name} entries=${entries} />`}
       <${Operations} rows=${entries.map(rowOf)} nothing=${`Nothing of this kind among the entries ${numberText(first)} to ${numberText(from)}.`} />
       ${!next && first > 1 && html`<p class="muted">This node keeps no entries older than number ${numberText(first)}.</p>`}
       <${Steps} from=${from} next=${next} first=${first} last=${last} count=${entries.length} theme=${theme} isNewest=${!before} />
     `}</${Answer}>
+  `;
+}
+
+// What the account paid and received by the transfers that are shown.
+function Sums({ name, entries }) {
+  const transfers = entries.map((entry) => ({ ...operationOf(entry.op), time: entry.timestamp })).filter((one) => one.name === "transfer");
+  if (!transfers.length) return null;
+  const sum = (mine, others) => sumsText(transfers.filter(({ value }) => value[mine] === name && value[others] !== name).map(({ value }) => value.amount));
+  return html`
+    <p class="small">Transfers on this page, since <${Time} at=${transfers.at(-1).time} />: paid <b>${sum("from", "to")}</b>, received <b>${sum("to", "from")}</b>.</p>
   `;
 }
 
