@@ -162,17 +162,14 @@ class FollowingExport(Export):
     async def _find_begin(self, source: Source) -> int:
         """Return the number of the first block to export. Raises NodeError if the exported blocks aren't on the node's chain.
 
-        After a restart, the exported ranges that aren't on the node's chain are dropped instead, and so are all snapshots.
+        After a restart, all ranges and snapshots are dropped, since state edits can differ although the blocks are equal.
         """
-        ranges = self.manifest.ranges
-        while closed := [each for each in ranges if each.last < self._first_open]:
-            if (await source.id_of(closed[-1].last) or b"").hex() == closed[-1].last_id:
-                break
-            if not self._is_restarted:
-                raise other_blocks(self.wanted, closed[-1])
-            del ranges[len(closed) - 1 :]
         if self._is_restarted:
+            self.manifest.ranges.clear()
             remove_after(self.wanted.to / SNAPSHOTS, self.wanted.disk, 0)
+        closed = [each for each in self.manifest.ranges if each.last < self._first_open]
+        if closed and (await source.id_of(closed[-1].last) or b"").hex() != closed[-1].last_id:
+            raise other_blocks(self.wanted, closed[-1])
         return self._first_open
 
     # -------------------------------------------------------------- changes of the chain

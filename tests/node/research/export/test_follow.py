@@ -280,6 +280,22 @@ async def test_an_export_that_fails_writes_no_more_ranges(tmp_path: Path, monkey
     assert last_id(tmp_path) == ""
 
 
+async def test_equal_blocks_with_other_edits_are_exported_again(tmp_path: Path) -> None:
+    async with pushing() as world:
+        world.make(12)
+        savepoint = world.chain.savepoint()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(follow_node, wanted(world, tmp_path, tables={"accounts": 5}))
+            for amount, count in ((100, 40), (200, 41)):
+                world.chain.restore(savepoint)
+                world.chain.edit(SetBalance("alice", Asset(amount, COIN)))
+                world.make(count)
+                await until(has(tmp_path, world.chain))
+            nursery.cancel_scope.cancel()
+        found = "SELECT DISTINCT balance FROM accounts_at WHERE name = 'alice' AND at_block > 12"
+        assert open_export(tmp_path).sql(found).fetchall() == [(200,)]
+
+
 @pytest.mark.parametrize("seed", range(4))
 async def test_any_sequence_of_changes_is_followed(tmp_path: Path, seed: int) -> None:
     chance, folder = random.Random(seed), tmp_path / "export"
