@@ -43,7 +43,10 @@ def genesis_fingerprint(spec: ChainSpec) -> str:
 
 
 def _is_before(chain: Chain, block_id: bytes, last: int) -> bool:
-    """Whether a block is on the main branch and its number is at most `last`."""
+    """Whether a block with edits is on the main branch and its number is at most `last`."""
     number = block_number(block_id)
-    block = chain.block_by_number(number) if number <= last else None
-    return block is not None and block.id == block_id
+    if number > last:
+        return False
+    block = chain.block_by_number(number)
+    # A chain can lack irreversible blocks. Only those on the main branch have edits.
+    return number <= chain.irreversible if block is None else block.id == block_id

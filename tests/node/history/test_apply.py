@@ -20,15 +20,18 @@ from node.runtime.progress import Progress
 from node.specs.builder import load_spec
 from node.specs.plugins import chosen_plugins
 from node.storage.blockfile import BlockFile
+from rpc.push.header import edits_fingerprint
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
 from state.chain.partial_block import apply_partial_block
 from state.chain.skip import TRUSTED, Skip
+from state.chain.state_edits import SetBalance
 from state.chain.transactions import apply_transaction
 from state.plugins.registry import enable
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import frame
+from state.protocol.values.asset import COIN, Asset
 from tests.conftest import CASES, MAINNET, read_json
 from tests.helpers.chains import genesis_spec
 from tests.helpers.golden import fails, same_as_golden
@@ -236,6 +239,21 @@ def test_only_the_last_irreversible_block_is_kept() -> None:
     available = [number for number in range(1, 61) if chain.block_by_number(number) is not None]
     assert available == list(range(available[0], 61))
     assert chain.irreversible - 1 <= available[0] <= chain.irreversible
+
+
+def test_edits_of_blocks_that_are_not_kept_count_in_the_fingerprint() -> None:
+    whole, short = dev_chain(), dev_chain()
+    keep_last_block_only(short)
+    for chain in (whole, short):
+        for number in range(1, 61):
+            make_block(chain)
+            if number in (5, 50):
+                chain.edit(SetBalance("alice", Asset(number, COIN)))
+    assert short.block_by_number(5) is None
+    first, *later = [edits_fingerprint(whole, number) for number in (4, 5, 49, 50, 60)]
+    assert not first
+    assert all(later)
+    assert [edits_fingerprint(short, number) for number in (4, 5, 49, 50, 60)] == [first, *later]
 
 
 # ------------------------------------------------------------------ what is shown
