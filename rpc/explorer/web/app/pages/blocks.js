@@ -53,7 +53,7 @@ function GoTo() {
   `;
 }
 
-// 0 for a text that is no time, and without a connection, of which the page tells by itself.
+// The number of the first block at or after a time; 0 for an invalid time, and without a connection, which the header reports.
 async function numberAt(time) {
   if (Number.isNaN(milliseconds(time))) return 0;
   return findBlock(time).then(({ number }) => number, () => 0);

@@ -151,7 +151,7 @@ export function Chart({ x, series, label, unit = "", isTime = true, height = HEI
   `;
 }
 
-// uPlot follows only the mouse, so a finger is passed on as one. While the page scrolls, the finger counts as not moved.
+// uPlot handles only events of a mouse, so touches are passed on as such. If the page scrolls instead, the touch counts as not moved.
 function passTouches(over) {
   let begin = null;
   const pass = (from, to, where) => over.addEventListener(from, (event) => {
