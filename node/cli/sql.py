@@ -16,6 +16,8 @@ from node.runtime.output import say_line
 
 TEXT_BYTES_MAX = 1_000_000
 MEMORY = "50%"
+# Queries without these words can't use the schemas `steemsql` and `hive`, whose views take time to create.
+COMPATIBLE = re.compile(r"steemsql|hive|jsonb|show|information_schema|duckdb_", re.IGNORECASE)
 
 
 def sql_command(
@@ -42,7 +44,7 @@ def sql_command(
     from node.research.sql.connection import open_export
     from node.research.sql.errors import error_lines
     from node.research.sql.results import Form
-    from node.research.sql.shell import PROMPT, Shell, answer, complete_names
+    from node.research.sql.shell import PROMPT, Shell, complete_names
 
     if csv and json:
         raise NodeError("--csv and --json exclude each other. Give one of them.")
@@ -55,17 +57,18 @@ def sql_command(
     if text is None and not sys.stdin.isatty():
         text = sys.stdin.read(TEXT_BYTES_MAX)
     with tempfile.TemporaryDirectory(prefix="coind-sql-") as temporary:
-        connect = partial(open_export, folder, memory=memory, threads=threads, temporary=Path(temporary))
+        is_compatible = text is None or text.startswith(".") or COMPATIBLE.search(text) is not None
+        connect = partial(open_export, folder, memory=memory, threads=threads, temporary=Path(temporary), is_compatible=is_compatible)
         shell = Shell(connect, form, rows, lambda prompt: input(prompt or PROMPT))
         try:
             if text is None:
                 complete_names(shell.connection)
                 say_line(f"{folder}: .tables lists the views, .help all commands")
                 return shell.run()
-            if text.startswith("."):
-                shell.command(text.strip())
-            else:
-                answer(shell.connection, text, form, rows)
+            while text.startswith("."):
+                line, _, text = text.partition("\n")
+                shell.command(line.strip())
+            shell.answer(text)
         except duckdb.Error as error:
             first, *rest = error_lines(shell.connection, error)
             for line in (f"coind: {first}", *rest):

@@ -36,7 +36,7 @@ def report(source: Path, spec: ChainSpec | None, to: Path, *, at: int | None, sk
             return status
         manifest = read_manifest(folder)
         with tempfile.TemporaryDirectory(prefix="coind-report-") as temporary:
-            connection = open_export(folder, temporary=Path(temporary))
+            connection = open_export(folder, temporary=Path(temporary), is_compatible=False)
             try:
                 span = span_of(connection, at)
                 facts, parts = facts_of(connection, span), answers(connection, manifest, span)

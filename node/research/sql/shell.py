@@ -85,7 +85,7 @@ class Shell:
                     lines.append(line)
                 if is_whole("\n".join(lines)):
                     text, lines = "\n".join(lines), []
-                    answer(self.connection, text, self._form, self._rows_max)
+                    self.answer(text)
             except EOFError:
                 return 0
             except KeyboardInterrupt:
@@ -96,6 +96,10 @@ class Shell:
                     last_line(each)
             except NodeError as error:
                 last_line(str(error))
+
+    def answer(self, text: str) -> None:
+        """Run the statements in a string and write their results. Raises duckdb.Error and NodeError."""
+        answer(self.connection, text, self._form, self._rows_max)
 
     def command(self, line: str) -> None:
         """Run a command, for example `.schema vote`. Raises NodeError for an unknown one."""

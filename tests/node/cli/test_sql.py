@@ -38,6 +38,17 @@ def test_a_question_may_begin_with_a_comment(folder: Path, capsys: pytest.Captur
 def test_a_question_may_be_a_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "weight" in coind(capsys, "sql", str(folder), ".schema vote").out
     assert coind(capsys, "sql", str(folder), ".tables global_properties_at").lines == ["view", "global_properties_at"]
+    assert coind(capsys, "sql", str(folder), ".mode csv\n.tables limit_orders_at\nSELECT 1 AS a;\nSELECT 2 AS b").lines[-4:] == [
+        "a",
+        "1",
+        "b",
+        "2",
+    ]
+
+
+@pytest.mark.parametrize("query", ["SELECT 1 FROM STEEMSQL.TxVotes LIMIT 1", "SELECT 1 FROM hive.blocks_view LIMIT 1", ".tables hive."])
+def test_schemas_of_other_databases_are_there(folder: Path, capsys: pytest.CaptureFixture[str], query: str) -> None:
+    assert len(coind(capsys, "sql", str(folder), query).lines) > 1
 
 
 @pytest.mark.parametrize("text", ["33 seconds", "-33.5 seconds", "0 seconds", "14 months 3 days", "-1 year -1 month -1 day 90 minutes"])

@@ -56,9 +56,19 @@ def test_an_error_does_not_end_the_shell(workload: Exported, capsys: pytest.Capt
     assert "unknown command .nothing. The commands are .tables" in done.err
 
 
+def test_an_error_names_the_schema_of_a_view(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
+    typed(workload, "SELECT * FROM txvotes;", "SELECT * FROM steemsql.vote;")
+    assert "Write steemsql.txvotes" in capsys.readouterr().err.splitlines()[0]
+
+
 @pytest.mark.parametrize(
     ("view", "option"),
-    [("witnesses", "--tables witnesses"), ("limit_orders_at", "--tables limit_orders@"), ("vote", "--only ...,vote")],
+    [
+        ("witnesses", "--tables witnesses"),
+        ("limit_orders_at", "--tables limit_orders@"),
+        ("vote", "--only ...,vote"),
+        ("steemsql.txvotes", "--only ...,vote"),
+    ],
 )
 def test_the_error_for_a_missing_view_names_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str], view: str, option: str) -> None:
     folder = tmp_path / "export"
@@ -84,6 +94,21 @@ def test_a_growing_folder_is_read_again(tmp_path: Path, capsys: pytest.CaptureFi
 
     assert run(partial(open_export, folder), lines(), "csv") == 0
     assert [line for line in capsys.readouterr().out.splitlines() if line != "last_block"] == ["60", "60", "blocks 1 to 155", "155"]
+
+
+def test_a_query_on_a_replaced_file_asks_for_a_refresh(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "export"
+    exported(folder)
+
+    def lines() -> Iterator[str]:
+        for path in folder.glob("tables/table=witnesses/*/*"):
+            path.unlink()
+        yield from ("SELECT * FROM witnesses;", "SELECT * FROM 'other.parquet';")
+
+    run(partial(open_export, folder), lines())
+    replaced, other = capsys.readouterr().err.splitlines()
+    assert ".refresh" in replaced
+    assert "Permission Error" in other
 
 
 def test_commands_are_run(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:

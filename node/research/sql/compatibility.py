@@ -105,7 +105,7 @@ ASSET = (
 NUMBER = "CREATE MACRO hive.number(n) AS CASE WHEN abs(n) > 4294967295 THEN to_json(CAST(n AS VARCHAR)) ELSE to_json(CAST(n AS BIGINT)) END"
 
 
-def familiar(manifest: Manifest, found: list[Source]) -> Iterator[str]:
+def compatible_schemas(manifest: Manifest, found: list[Source]) -> Iterator[str]:
     """Yield the statements that create the schemas, their views and their macros."""
     by_name = {source.name: source for source in found}
     kinds = [name for name, source in by_name.items() if source.paths and "virtual_op" in source.columns]
@@ -114,12 +114,13 @@ def familiar(manifest: Manifest, found: list[Source]) -> Iterator[str]:
         if source in by_name:
             listed = columns.format(brand=brand_of(by_name[source].columns))
             yield f'CREATE VIEW steemsql."{name}" AS SELECT {listed} FROM main.{quoted(source)}'
-    if all(kind in by_name for kind in TRANSFERS):
+    if any(kind in by_name for kind in TRANSFERS):
         transfers = " UNION ALL ".join(
             f'SELECT {TRX}, \'{kind}\' AS type, "from", "to", coins(amount) AS amount, amount_symbol,'
             f" {'NULL' if kind == 'transfer_to_vesting' else 'memo'} AS memo, {request} AS request_id FROM main.{kind}"
             " WHERE amount_symbol NOT LIKE '@@%'"  # user tokens have other decimals
             for kind, request in TRANSFERS.items()
+            if kind in by_name
         )
         yield f'CREATE VIEW steemsql."TxTransfers" AS {transfers}'
     if kinds:

@@ -9,10 +9,10 @@ import trio
 
 from node.research.export.run import Export, ExportOptions
 from node.research.library import open_export, replayed
-from node.research.sql.familiar import HIVE_IDS, STEEMSQL, brand_of, hive_name
+from node.research.sql.compatibility import HIVE_IDS, STEEMSQL, brand_of, hive_name
 from node.specs.builder import load_spec
 from state.chain.skip import TRUSTED
-from tests.helpers.exported import CHAIN
+from tests.helpers.exported import CHAIN, WORKLOAD
 from tests.helpers.nodes import case_log
 from tests.node.research.sql.conftest import Exported
 
@@ -92,6 +92,12 @@ def test_every_view_can_be_read(workload: Exported) -> None:
 )
 def test_sums_are_those_of_our_views(workload: Exported, theirs: str, ours: str) -> None:
     assert workload.connection.sql(f"SELECT {theirs}").fetchall() == workload.connection.sql(f"SELECT {ours}").fetchall()
+
+
+def test_transfers_are_those_that_were_exported(tmp_path: Path) -> None:
+    trio.run(Export(ExportOptions(spec=load_spec(CHAIN), source=WORKLOAD, to=tmp_path / "export", only=("transfer",), skip=TRUSTED)).run)
+    with open_export(tmp_path / "export") as database:
+        assert database.sql("SELECT DISTINCT type FROM steemsql.TxTransfers").fetchall() == [("transfer",)]
 
 
 @pytest.mark.parametrize(
