@@ -30,7 +30,8 @@ from rpc.log import Log
 from state.chain.chain import Chain
 from state.chain.head_change import HeadChange
 from state.chain.skip import TRUSTED
-from state.protocol.transaction import SignedBlock
+from state.chain.state_edits import StateEdit
+from state.protocol.transaction import SignedBlock, block_number
 from state.tables import State
 
 # Open ranges are written at most every WRITE_SECONDS_MIN. After a write, the export waits PAUSE_FACTOR times as long as the write took.
@@ -43,7 +44,7 @@ _log = Log("export")
 
 
 class ChainReplaced(NodeError):
-    """Irreversible blocks were undone, as a test chain can do. The export must start again, with a new chain."""
+    """Irreversible blocks were undone or edited, as a test chain can do. The export must start again, with a new chain."""
 
 
 class RowsAt(Struct, frozen=True):
@@ -137,6 +138,7 @@ class FollowingExport(Export):
         self.collector.watch()
         chain.state.listeners.before_block.append(self._before_block)
         chain.on_head_change.append(self._on_head_change)
+        chain.sidecars.on_added.append(self._on_edit)
         applier = ReplicaApplier(
             chain,
             reset=self._reset if wanted.spec.is_test else None,
@@ -194,6 +196,11 @@ class FollowingExport(Export):
             self._rows_at = [each for each in self._rows_at if each.number < first - 1]
         for block in change.applied:
             self._take(block)
+
+    def _on_edit(self, block_id: bytes, _: StateEdit) -> None:
+        """End this run if the block of an edit was exported before, perhaps without the edit."""
+        if self.wanted.first <= (number := block_number(block_id)) < self._open:
+            self._fail(ChainReplaced(f"the state after block {number:,} was edited"))
 
     def _take(self, block: SignedBlock) -> None:
         number = block.number

@@ -13,6 +13,7 @@ from node.research.columns.schedule import period_text
 from node.runtime.errors import DiskError, NodeError
 from node.storage.disk import Disk, read_whole, written_whole
 from state.protocol.values.integers import WORD32
+from state.protocol.values.symbols import SYMBOL_NAMES
 
 NAME = "manifest.json"
 FORMAT = 1
@@ -121,7 +122,9 @@ def load(folder: Path, disk: Disk) -> Manifest | None:
 
 
 def require_declared(manifest: Manifest) -> None:
-    """Raise ValidationError for a chunk whose dataset isn't in the schema."""
+    """Raise ValidationError for a missing symbol, and for a chunk whose dataset isn't in the schema."""
+    if missing := SYMBOL_NAMES.values() - manifest.chain.symbols.keys():
+        raise msgspec.ValidationError(f"its chain has no name for {min(missing)}")
     for each in manifest.ranges:
         for chunk in each.chunks:
             if chunk.dataset not in manifest.schema:

@@ -75,12 +75,15 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def require_inside(folder: Path, found: Iterable[Source]) -> None:
-    """Raise NodeError if one of the files is a symbolic link to a path outside of the export's folder."""
+    """Raise NodeError if one of the files is a symbolic link to a path outside of the export's folder, or not an ordinary file."""
     for path in {path for source in found for path in source.paths}:
         try:
             is_inside = (folder / path).resolve().is_relative_to(folder)
+            is_special = (folder / path).exists() and not (folder / path).is_file()
         except (OSError, RuntimeError) as error:  # RuntimeError: a cycle of links
             raise NodeError(f"{folder / path}: {error}") from None
+        if is_special:  # For example a pipe, from which a read would wait.
+            raise NodeError(f"{folder / path} is not an ordinary file. Export it again.")
         if not is_inside:
             raise NodeError(f"{folder / path} is a link to {(folder / path).resolve()}, outside of the export. Replace it with the file.")
 
@@ -103,7 +106,10 @@ def statements(connection: Any, text: str) -> list[Any]:
 
 def require_harmless(connection: Any, statement: Any) -> None:
     """Raise NodeError for a statement that could write a file."""
-    kind = statement.type.name
+    try:
+        kind = statement.type.name
+    except ValueError:  # DuckDB's Python package names no kind for some statements, for example UPDATE EXTENSIONS.
+        kind = "This statement"
     if kind == "EXPLAIN":
         inner = connection.extract_statements(statement.query[EXPLAIN.match(statement.query).end() :])  # type: ignore[union-attr]
         if all(each.type.name == "SELECT" for each in inner):

@@ -101,7 +101,8 @@ def derived(manifest: Manifest, found: list[Source]) -> Iterator[tuple[str, str]
 def vesting_prices(by_name: dict[str, Source]) -> str:
     """Return the query for the prices of VESTS. It reads exported global properties or, without them, payouts of power-downs."""
     if properties := by_name.get(PRICE_TABLE):
-        coin = next(name for name in properties.columns if name.startswith("total_vesting_fund_") and not name.endswith("_symbol"))
+        funds = [name for name in properties.columns if name.startswith("total_vesting_fund_") and not name.endswith("_symbol")]
+        coin = funds[0] if funds else "total_vesting_fund"  # which the view doesn't have either
         return f"SELECT {AT}, {coin} AS coin, total_vesting_shares AS vests FROM {PRICE_TABLE}{ALL_ROWS} WHERE total_vesting_shares > 0"
     if "fill_vesting_withdraw" in by_name:
         return (

@@ -296,6 +296,31 @@ async def test_equal_blocks_with_other_edits_are_exported_again(tmp_path: Path) 
         assert open_export(tmp_path).sql(found).fetchall() == [(200,)]
 
 
+@pytest.mark.parametrize("is_running", [True, False])
+async def test_an_edit_of_an_irreversible_block_is_exported(tmp_path: Path, is_running: bool) -> None:
+    async with pushing() as world:
+        options = wanted(world, tmp_path, tables={"accounts": 1}, chunk_blocks=1)
+        world.make(30)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(follow_node, options)
+            await until(has(tmp_path, world.chain))
+            if not is_running:
+                nursery.cancel_scope.cancel()
+            world.chain.pop_blocks(world.chain.main_branch.poppable)
+            number = world.chain.state.props.head_block_number
+            assert number == world.chain.irreversible
+            world.chain.edit(SetBalance("alice", Asset(100, COIN)))
+            world.make(31)
+            await until(lambda: not is_running or has(tmp_path, world.chain)())
+            nursery.cancel_scope.cancel()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(follow_node, options)
+            await until(has(tmp_path, world.chain))
+            nursery.cancel_scope.cancel()
+        found = f"SELECT balance FROM accounts_at WHERE name = 'alice' AND at_block = {number}"
+        assert open_export(tmp_path).sql(found).fetchall() == [(100,)]
+
+
 @pytest.mark.parametrize("seed", range(4))
 async def test_any_sequence_of_changes_is_followed(tmp_path: Path, seed: int) -> None:
     chance, folder = random.Random(seed), tmp_path / "export"

@@ -1,5 +1,7 @@
 """An export opened in DuckDB has every view and macro. Queries can't read other files, and can't write any file."""
 
+import json
+import os
 import shutil
 from pathlib import Path
 
@@ -24,6 +26,7 @@ WRITES = [
     "PREPARE p AS COPY (SELECT 1) TO '{}/x.csv'",
     "EXPORT DATABASE '{}/x'",
     "ATTACH '{}/x.db'",
+    "UPDATE EXTENSIONS",
     "INSTALL httpfs",
     "SET memory_limit = '1GB'",
 ]
@@ -132,6 +135,7 @@ HOSTILE = [
     ('"memo": "string"', '"me\\" --": "string"'),
     ('"memo": "string"', f'"memo": "{"list<item: " * 5000}"'),
     ('"COIN": ', '"COIN, (SELECT 1) AS x": '),
+    ('"SBD": ', '"COIN": '),
     ('"last": 155', f'"last": {10**30}'),
 ]
 
@@ -145,11 +149,28 @@ def test_a_hostile_manifest_is_refused(workload: Exported, tmp_path: Path, part:
         open_export(tmp_path)
 
 
+def test_a_manifest_without_the_columns_of_prices_is_refused(workload: Exported, tmp_path: Path) -> None:
+    manifest = json.loads((workload.folder / NAME).read_text())
+    manifest["schema"]["tables/table=global_properties"] = {"id": "int64"}
+    (tmp_path / NAME).write_text(json.dumps(manifest | {"ranges": []}))
+    with fails(NodeError):
+        open_export(tmp_path)
+
+
 def test_a_link_out_of_the_export_is_not_followed(workload: Exported, tmp_path: Path) -> None:
     shutil.copytree(workload.folder, tmp_path / "export")
     chunk = tmp_path / "export" / CHUNK
     chunk.rename(tmp_path / "secret.parquet")
     chunk.symlink_to(tmp_path / "secret.parquet")
+    with fails(NodeError):
+        open_export(tmp_path / "export")
+
+
+def test_a_pipe_in_place_of_a_file_is_refused(workload: Exported, tmp_path: Path) -> None:
+    shutil.copytree(workload.folder, tmp_path / "export")
+    chunk = tmp_path / "export" / CHUNK
+    chunk.unlink()
+    os.mkfifo(chunk)
     with fails(NodeError):
         open_export(tmp_path / "export")
 
