@@ -25,7 +25,7 @@ from node.research.columns.tables import plugins_for, rows_of
 from node.research.export import manifest as manifests
 from node.research.export.files import Format
 from node.research.export.manifest import FORMAT, ChainOf, Manifest, Options, Program, Range
-from node.research.export.range_writer import RangeWriter, clear, path_of
+from node.research.export.range_writer import TEMPORARY, RangeWriter, clear, path_of
 from node.runtime.errors import FileError, NodeError, Status
 from node.runtime.shutdown import stopped_by_signals
 from node.runtime.suggestions import alternatives
@@ -97,6 +97,7 @@ class Export:
 
     def _found(self) -> Manifest | None:
         """Return the manifest of the existing export without its incomplete ranges, or None if there is no export."""
+        require_no_links_out(self.wanted.to)
         found = manifests.load(self.wanted.to, self.wanted.disk)
         if found is None:
             self._require_ours()
@@ -371,6 +372,15 @@ def has_size(path: Path, size: int) -> bool:
         return path.stat().st_size == size
     except OSError:
         return False
+
+
+def require_no_links_out(folder: Path) -> None:
+    """Raise NodeError for a link in an export's folder that leads outside of it, where the export would remove files."""
+    for name in (*FOLDERS, SNAPSHOTS, TEMPORARY):
+        for path in (folder / name, *(folder / name).rglob("*")):
+            target = Path(os.path.realpath(path)) if path.is_symlink() else path
+            if target != path and not target.is_relative_to(os.path.realpath(folder)):
+                raise NodeError(f"{path} is a link to {target}, outside of the export. Replace it with the file or folder.")
 
 
 def require_kinds(spec: ChainSpec, only: tuple[str, ...] | None) -> None:

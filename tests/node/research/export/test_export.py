@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,21 @@ def test_a_chunk_that_is_missing_is_written_again(whole: Path, tmp_path: Path) -
     (tmp_path / "operations/kind=vote/blocks=0000000040/vote.parquet").unlink()
     exported(wanted(tmp_path))
     assert contents(tmp_path) == contents(whole)
+
+
+@pytest.mark.parametrize("name", ["operations", "operations/kind=other", ".part", ".snapshots"])
+def test_files_behind_a_link_out_of_the_export_stay(tmp_path: Path, name: str) -> None:
+    folder, other = tmp_path / "export", tmp_path / "other"
+    exported(wanted(folder, last=39))
+    link, kept = folder / name, other / "blocks=0000000000" / "kept.parquet"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    if link.exists():
+        shutil.rmtree(link)
+    link.symlink_to(other)
+    with fails(NodeError):
+        exported(wanted(folder))
+    assert list(other.rglob("*")) == [kept.parent, kept]
 
 
 def test_a_range_of_blocks_can_be_exported(whole: Path, tmp_path: Path) -> None:
