@@ -20,7 +20,9 @@ def spec_of_node(url: str, chain: str | None) -> ChainSpec:
     header = None if url.startswith(BROKER) else trio.run(header_of, url)
     if header is None:
         if given is None:
-            raise NodeError(f"{shown_url(url)} doesn't name its chain. Give it by --chain.")
+            raise NodeError(
+                f"{shown_url(url)} doesn't name its chain, which only nodes of coind do. Correct the URL, or give the chain by --chain."
+            )
         return given
     if header.base:
         raise NodeError(f"the chain of {shown_url(url)} is a fork, which can't be followed here. Export the data folder of its node.")

@@ -37,7 +37,7 @@ HEAD_SECONDS_MAX = 60
 _log = Log("following")
 
 
-class Turns(Protocol):
+class StepRunner(Protocol):
     """The part of a processor that a replica needs."""
 
     gate: ReadGate
@@ -57,7 +57,7 @@ class ReplicaTask:
     """
 
     def __init__(
-        self, url: str, source: Source, applier: ReplicaApplier, processor: Turns, failed: Callable[[NodeError], None], clock: Clock
+        self, url: str, source: Source, applier: ReplicaApplier, processor: StepRunner, failed: Callable[[NodeError], None], clock: Clock
     ) -> None:
         self.url, self.head, self.problem = url, 0, "it has not answered yet"
         self.attempts = 0
@@ -262,7 +262,7 @@ def _waiting(batches: "trio.MemoryReceiveChannel[list[Event | Heartbeat]]") -> l
 def new_following(
     url: str,
     chain: Chain,
-    processor: Turns,
+    processor: StepRunner,
     *,
     reset: Callable[[], None],
     failed: Callable[[NodeError], None],

@@ -238,7 +238,7 @@ def another_chain(url: str, theirs: str, chain_id: str, spec: ChainSpec) -> Wron
         else ". Use the same --chain for both."
     )
     advice = former_chains.advice(chain_id) or own
-    return WrongChain(f"{url} has {theirs} (chain id {chain_id}), this node has {spec.name} (chain id {spec.chain_id.hex()}){advice}")
+    return WrongChain(f"{url} has {theirs} (chain id {chain_id}) instead of {spec.name} (chain id {spec.chain_id.hex()}){advice}")
 
 
 async def head_of(connection: Connection) -> tuple[int, bytes]:

@@ -55,7 +55,7 @@ class RowsAt(Struct, frozen=True):
     batches: list[list[Any]]
 
 
-class StepRunner:
+class LoneStepRunner:
     """Applies the steps of a replica to a chain that nothing else uses, and calls `after` after each step."""
 
     gate = ALWAYS_OPEN
@@ -104,7 +104,8 @@ class FollowingExport(Export):
         begin = self._first_open
         self.manifest.ranges = [each for each in self.manifest.ranges if each.last < begin]
         yield from self._done()
-        yield f"from block {begin:,} on: to do, as {self.wanted.origin} has blocks"
+        if begin <= (self.wanted.last or begin):
+            yield f"from block {begin:,} on: to do, from {self.wanted.origin}"
 
     @property
     def _first_open(self) -> int:
@@ -148,7 +149,7 @@ class FollowingExport(Export):
             stopwatch=count().__next__,
         )
         async with self._writing() as (self._writer, self._saver):
-            task = ReplicaTask(wanted.follow, source, applier, StepRunner(chain, self._advance), self._fail, system_clock)
+            task = ReplicaTask(wanted.follow, source, applier, LoneStepRunner(chain, self._advance), self._fail, system_clock)
             async with trio.open_nursery() as nursery:
                 self._scope = nursery.cancel_scope
                 nursery.start_soon(task.run)
@@ -157,7 +158,7 @@ class FollowingExport(Export):
                 nursery.cancel_scope.cancel()
             if self._failure is not None:
                 raise self._failure
-            if self._is_in_sync:
+            if self._is_in_sync and self._changed.is_set():
                 self._write_open()
         return self._is_done
 
@@ -186,6 +187,7 @@ class FollowingExport(Export):
 
     def _on_head_change(self, change: HeadChange) -> None:
         """Remove the rows of the undone blocks, and collect the applied ones."""
+        self._changed.set()
         if change.popped:
             first = change.popped[-1].number
             if first < self._open:
@@ -256,16 +258,19 @@ class FollowingExport(Export):
                 await trio.sleep(POLL_SECONDS)
         self._is_in_sync = True
         try:
-            self._write_open()
-            say(f"{self.summary()}; new blocks are added until Ctrl-C")
+            self._write_changes()
+            say(f"{self.summary()}; waiting for new blocks (Ctrl-C to stop)")
             while True:
                 await self._changed.wait()
-                self._changed = trio.Event()
                 begun = trio.current_time()
-                self._write_open()
+                self._write_changes()
                 await trio.sleep(max(WRITE_SECONDS_MIN, PAUSE_FACTOR * (trio.current_time() - begun)))
         except NodeError as error:
             self._fail(error)
+
+    def _write_changes(self) -> None:
+        self._changed = trio.Event()
+        self._write_open()
 
     def _write_open(self, until: int | None = None) -> None:
         """Write the open ranges up to block `until`, the last one of a range, or by default up to the head. Those that are whole and

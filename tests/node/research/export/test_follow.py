@@ -174,8 +174,10 @@ async def test_a_range_of_blocks_ends_once_it_is_irreversible(tmp_path: Path) ->
         assert not any(each.is_open for each in found.ranges)
         assert {row["block"] for row in rows_in(tmp_path)["blocks"]} == set(range(5, 18))
         assert (tmp_path / "tables/table=accounts/at=0000000017").exists()
-        assert await FollowingExport(wanted(world, tmp_path, first=5, last=17)).run()
+        again = FollowingExport(wanted(world, tmp_path, first=5, last=17))
+        assert await again.run()
         assert manifest_in(tmp_path) == found
+        assert all("done" in line for line in again.plan())
 
 
 async def test_the_blocks_of_another_node_are_refused(tmp_path: Path) -> None:
