@@ -34,12 +34,16 @@ class Counterfactual:
                 block = self._with(block, [each for each in block.transactions if each is not trx])
 
     def _remaining(self, block: SignedBlock, index: int) -> SignedTransaction | None:
-        """Return a transaction with the remaining operations, or None if there is none."""
+        """Return a transaction with the remaining operations and its id, or None if no operation remains."""
         trx = block.transactions[index]
         left = tuple(each.value for each in Transaction(self._wire, block, index).operations if not self._without(each))
         if len(left) == len(trx.operations):
             return trx
-        return self._wire.seal(replace(trx, operations=left)) if left else None
+        if not left:
+            return None
+        changed = self._wire.seal(replace(trx, operations=left))
+        changed.id = trx.id
+        return changed
 
     def _with(self, block: SignedBlock, transactions: list[SignedTransaction]) -> SignedBlock:
         """Return a block with the same header and other transactions."""

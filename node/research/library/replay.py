@@ -202,7 +202,7 @@ def replayed(
     Memory grows only with the state, not with the number of blocks.
 
     With `without`, operations of transactions for which it returns true are left out from block `first` on, as are transactions that the
-    chain then refuses. Signatures and authorities are not checked.
+    chain then refuses. Signatures and authorities are not checked. A block whose producer then isn't a witness is a RefusedBlock.
 
     Raises the errors of `chain_at`, most of them during the iteration.
     """

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from node.research.library import DataError, Operation, RefusedBlock, chain_at, replayed
+from node.research.library import DataError, Operation, RefusedBlock, chain_at, open_blocks, replayed
 from tests.helpers.nodes import case_log
 
 CHAIN = "steem-testnet"
@@ -62,6 +62,15 @@ def test_collected_operations_are_those_of_the_steps() -> None:
     found = replayed(log, CHAIN, without=without).collect("fill_order", "vote")
     rows = [(row["block"], row["trx"], row["op"], row["virtual_op"]) for kind in found for row in found[kind].to_pylist()]
     assert sorted(rows) == sorted(place for place, _ in steps)
+
+
+def test_transactions_that_lose_an_operation_keep_their_ids() -> None:
+    log = case_log("rewards")
+    transactions = [trx for block in open_blocks(log, CHAIN) for trx in block.transactions]
+    assert any(len(trx.operations) > 1 for trx in transactions)
+    with replayed(log, CHAIN, has_changes=False, without=lambda operation: operation.op > 0) as chain:
+        left = {operation.trx_id for step in chain for operation in step.operations}
+        assert (left | chain.refused.keys()) - {None} == {trx.id for trx in transactions}
 
 
 def test_operations_before_the_first_block_stay() -> None:
