@@ -119,7 +119,7 @@ test("nor pairs of attacks", () => {
 test("nor random pieces", () => {
   const pieces = [
     "[", "]", "(", ")", "![", "](", "*", "**", "_", "~~", "`", "```", "\n", "\n\n", "> ", "- ", "1. ", "# ", "|", "|-|", "<", ">", "<a href=",
-    '"', "'", "javascript:", "data:", "https://good.example", "//", "\\", "&", "&#106;", "@alice",
+    '"', "'", "javascript:", "data:", "https://good.example", "//", "\\", "&", "&#106;", "&#x202e;", "&#159;", "@alice",
     "[r]: ", "[r]", "\u202e", "\u200b", "\u0000", "\ud800", "\udc00", "    ", "\t", "x", " ", "</a>", "<img src=", "<br>", "<script>"];
   let seed = 1;
   const next = (most) => (seed = (seed * 48_271) % 2_147_483_647) % most;

@@ -102,8 +102,9 @@ class Tree {
       else if (token.type === "code_inline") this.add(open, node("code", {}, [token.content]));
       else if (token.type === "image") this.image(open, token.attrGet("src"), token.content);
       else if (token.type === "html_inline") this.html(open, token.content);
-      else if (links) open.children.push(token.content);
-      else this.text(open, token.content);
+      // A reference such as &#x202e; has become a character.
+      else if (links) open.children.push(harmless(token.content));
+      else this.text(open, harmless(token.content));
     });
     into.children.push(...children);
   }
