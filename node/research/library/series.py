@@ -67,7 +67,7 @@ def series(
     from node.research.columns.schedule import is_due, period
     from node.research.columns.tables import plugins_for, rows_of
 
-    blocks, seconds = (every, 0) if isinstance(every, int) else (0, 0 if every is None else period(every) or 0)
+    blocks, seconds = (every, 0) if isinstance(every, int) else (0, (period(every) or 0) if isinstance(every, str) else 0)
     if blocks <= 0 and not seconds and every is not None:
         raise DataError(f'every={every!r} is not an interval. Expected a number of blocks, or a time such as "1d", "6h" or "30min".')
     spec = chosen_chain(Path(path), chain)

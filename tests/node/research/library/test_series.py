@@ -99,7 +99,8 @@ def test_polars_gets_the_arrow_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for every in (0, "5m", "1s"):
+    wrong: list[Any] = [0, "5m", "1s", 1.5]
+    for every in wrong:
         with pytest.raises(DataError, match="is not an interval"):
             series(LOG, "accounts", every, CHAIN)
     with pytest.raises(DataError, match="accounts"):
