@@ -7,7 +7,7 @@ from typing import Annotated, NotRequired, TypedDict
 from urllib.parse import unquote
 
 from rpc.api.discussions import latest_replies
-from rpc.api.explorer.titles import title_of
+from rpc.api.explorer.titles import content_of
 from rpc.api.explorer.transactions import find_transaction
 from rpc.declare.arguments import Example, Text, UInt32
 from rpc.declare.method import method
@@ -41,7 +41,7 @@ NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789-."
 SIMILAR_UNITS = 20  # of work for all names that differ in one character
 CHARACTERS_MIN = 3  # of a text that is searched for in titles, and of a name with a typo
 WORDS_MAX = 10  # of a text that is searched for in titles; the other words are ignored
-POSTS_READ_MAX = 500
+POSTS_READ_MAX, TEXTS_READ_MAX = 500, 4 << 20  # posts whose titles are searched, and characters of their bodies, which are read with them
 COMMUNITIES_READ_MAX = PROPOSALS_READ_MAX = 500
 ACCOUNTS_READ_MAX = 5_000
 WITNESSES_READ_MAX = 1_000
@@ -83,8 +83,8 @@ def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
     `text` can be the number of a block, the id of a block or its first 8 or more digits, the id of a transaction or its first 6 or more
     digits, the name of an account or its first letters, the author/permlink of a post or the URL of its page, the name of a community, `#`
     and a tag, `proposal` with its id or words of its subject, a public key, or the NAI or letters of a token. Without an exact result, the
-    words of a text of three or more characters are also searched for in the titles of the 500 posts that were changed last, and of 500
-    communities and proposals. Without any result, accounts are returned whose names differ in one character.
+    words of a text of three or more characters are also searched for in the titles of the 500 posts that were changed last, fewer if these
+    are long, and of 500 communities and proposals. Without any result, accounts are returned whose names differ in one character.
 
     A pending transaction's block is null. Memo keys are found among the first 5,000 accounts, and signing keys among the first 1,000
     witnesses. A key's accounts are null if none is found and the plugin account_by_key is off.
@@ -144,13 +144,18 @@ def find_titled(state: State, text: str) -> Iterator[Hit]:
             yield {"kind": "community", "is_exact": False, "name": row.name, "title": row.title}
     if not PROPOSAL.fullmatch(text):
         yield from find_proposals_with(state, words)
+    size = 0
     for comment in islice(latest_replies(state, ""), POSTS_READ_MAX):
         try:
-            title = title_of(state, comment.id)
+            content = content_of(state, comment.id)
         except UnreadableBlock:
             continue
+        title = content.title
         if has_all(title, words):
             yield {"kind": "post", "is_exact": False, "account": comment.author, "permlink": comment.permlink, "title": title}
+        size += len(content.body)
+        if size > TEXTS_READ_MAX:
+            return
 
 
 def words_of(text: str) -> list[str]:

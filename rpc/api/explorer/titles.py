@@ -8,10 +8,11 @@ from rpc.records.comments import NO_CONTENT
 from state.plugins.social.plugin import COMMUNITIES
 from state.protocol.errors import UnreadableBlock, require
 from state.tables import State
+from state.tables.texts import CommentContent
 
 POSTS_MAX = 200
 COMMUNITIES_MAX = 100
-TITLE_UNITS = 2  # of work per title that is read from its block
+TITLE_UNITS, BYTES_OF_UNIT = 2, 8192  # of work per title that is read from its block, and bytes of its text per additional unit
 
 
 class PostTitle(TypedDict):
@@ -65,14 +66,15 @@ def find_title(state: State, author: str, permlink: str) -> PostTitle | None:
     if row is None:
         return None
     try:
-        title = title_of(state, row.id)
-        root_title = title if not row.parent_author else title_of(state, row.root_comment)
+        title = content_of(state, row.id).title
+        root_title = title if not row.parent_author else content_of(state, row.root_comment).title
     except UnreadableBlock:
         return None
     return {"author": author, "permlink": permlink, "title": title, "root_title": root_title}
 
 
-def title_of(state: State, comment: int) -> str:
-    """Return the title of a comment with this row id. Raises UnreadableBlock."""
-    state.work.spend(TITLE_UNITS, "titles")
-    return (state.comment_contents.by_comment.get(comment) or NO_CONTENT).title
+def content_of(state: State, comment: int) -> CommentContent:
+    """Return the texts of a comment with this row id, and count the work of reading them. Raises UnreadableBlock."""
+    content = state.comment_contents.by_comment.get(comment) or NO_CONTENT
+    state.work.spend(TITLE_UNITS + len(content.body) // BYTES_OF_UNIT, "titles")
+    return content

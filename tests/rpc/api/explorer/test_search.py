@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rpc.api.explorer import search
 from state.operations.content import Comment
 from state.plugins.social.plugin import COMMUNITIES
 from state.plugins.social.rows import Community
@@ -91,6 +92,19 @@ def test_titles_of_posts(api: ApiChain) -> None:
     assert found(api, "hello") == found(api, "ELL") == [post]
     assert found(api, "lo") == found(api, "hello there") == []
     assert found(api, "hell " * 10 + "there") == found(api, "hello …") == [post]
+
+
+def test_long_posts_end_the_search_for_titles(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = ApiChain("dev", plugins=())
+    for account, permlink, size in (("alicia", "older", 5), ("robert", "long", 1000)):
+        made.account(account)
+        made.chain.push_transaction(
+            made.transaction(Comment("", "news", account, permlink, "A title", "x" * size, ""), signers=(secret(account),))
+        )
+        made.generate()
+    assert [hit["permlink"] for hit in found(made, "title")] == ["long", "older"]
+    monkeypatch.setattr(search, "TEXTS_READ_MAX", 900)
+    assert [hit["permlink"] for hit in found(made, "title")] == ["long"]
 
 
 def test_proposals() -> None:
