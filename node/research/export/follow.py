@@ -11,6 +11,7 @@ from typing import Any
 import trio
 from msgspec import Struct
 
+from node.history.apply import BlockRefused
 from node.processor.long_jobs import ChainSummary
 from node.replicas.follow.replica_applier import ReplicaApplier
 from node.replicas.follow.replica_task import ReplicaTask, source_at
@@ -56,12 +57,12 @@ class RowsAt(Struct, frozen=True):
 
 
 class LoneStepRunner:
-    """Applies the steps of a replica to a chain that nothing else uses, and calls `after` after each step."""
+    """Applies the steps of a replica to a chain that nothing else uses. Calls `after` after each step, and `refused` at a refused block."""
 
     gate = ALWAYS_OPEN
 
-    def __init__(self, chain: Chain, after: Callable[[], Awaitable[None]]) -> None:
-        self._chain, self._after = chain, after
+    def __init__(self, chain: Chain, after: Callable[[], Awaitable[None]], refused: Callable[[BlockRefused], None]) -> None:
+        self._chain, self._after, self._refused = chain, after, refused
 
     @property
     def summary(self) -> ChainSummary:
@@ -71,8 +72,12 @@ class LoneStepRunner:
     async def run_steps(self, steps: Iterator[object]) -> int:
         """Run the steps, and return their number."""
         done = 0
-        for done, _ in enumerate(steps, 1):  # noqa: B007
-            await self._after()
+        try:
+            for done, _ in enumerate(steps, 1):  # noqa: B007
+                await self._after()
+        except BlockRefused as error:
+            self._refused(error)
+            raise
         await self._after()
         return done
 
@@ -149,17 +154,20 @@ class FollowingExport(Export):
             stopwatch=count().__next__,
         )
         async with self._writing() as (self._writer, self._saver):
-            task = ReplicaTask(wanted.follow, source, applier, LoneStepRunner(chain, self._advance), self._fail, system_clock)
+            task = ReplicaTask(wanted.follow, source, applier, LoneStepRunner(chain, self._advance, self._fail), self._fail, system_clock)
             async with trio.open_nursery() as nursery:
                 self._scope = nursery.cancel_scope
                 nursery.start_soon(task.run)
                 nursery.start_soon(self._write_often, task)
                 await self.stop.wait()
                 nursery.cancel_scope.cancel()
-            if self._failure is not None:
+            is_refused = isinstance(self._failure, BlockRefused)
+            if self._failure is not None and not is_refused:
                 raise self._failure
-            if self._is_in_sync and self._changed.is_set():
+            if (self._is_in_sync or is_refused) and self._changed.is_set():
                 self._write_open()
+            if is_refused:
+                raise NodeError(f"{wanted.origin} has a block that isn't valid here, {self._failure}. The blocks before it are exported.")
         return self._is_done
 
     async def _find_begin(self, source: Source) -> int:

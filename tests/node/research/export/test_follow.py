@@ -224,14 +224,13 @@ async def test_a_chain_that_undoes_irreversible_blocks_is_exported_again(tmp_pat
 
 
 class ScriptedNode:
-    """A source of events. Each connection gets the events of one script, and then no more until it ends. The last script is repeated."""
+    """A source of events. Each connection gets the events of the script, and then no more until it ends."""
 
-    def __init__(self, chain: Chain, *scripts: Callable[[], AsyncGenerator[list[Event | Heartbeat]]]) -> None:
-        self._chain, self._scripts, self.connections = chain, scripts, 0
+    def __init__(self, chain: Chain, script: Callable[[], AsyncGenerator[list[Event | Heartbeat]]]) -> None:
+        self._chain, self._script = chain, script
 
     async def batches(self, _: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
-        self.connections += 1
-        async with aclosing(self._scripts[min(self.connections, len(self._scripts)) - 1]()) as script:
+        async with aclosing(self._script()) as script:
             async for batch in script:
                 yield batch
         await trio.sleep_forever()
@@ -248,22 +247,18 @@ def events(chain: Chain, first: int, last: int) -> list[Event | Heartbeat]:
     return [Heartbeat(last), *[new_block(chain, block_at(chain, number)) for number in range(first, last + 1)]]
 
 
-async def test_a_refused_block_leaves_no_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refused_block_ends_the_export_and_leaves_no_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, chain = tmp_path / "export", grown_chain(25)
     wrong = signed_block(other := copy_of(chain), make_block(other), b"\x01" * 32)
 
-    async def first() -> AsyncGenerator[list[Event | Heartbeat]]:
+    async def script() -> AsyncGenerator[list[Event | Heartbeat]]:
         yield events(chain, 1, 25)
         await until(has(folder, chain))
         yield [NewBlock(26, wrong.id, chain.state.wire.pack_block(wrong))]
 
-    async def second() -> AsyncGenerator[list[Event | Heartbeat]]:
-        yield [Heartbeat(25)]
-
-    node = ScriptedNode(chain, first, second)
-    monkeypatch.setattr(follow, "source_at", lambda url, spec: node)
-    async with following(ExportOptions(spec=DEV, follow="http://node", to=folder, chunk_blocks=10, tables=TABLES)):
-        await until(lambda: node.connections == 2)
+    monkeypatch.setattr(follow, "source_at", lambda url, spec: ScriptedNode(chain, script))
+    with fails(NodeError):
+        await FollowingExport(ExportOptions(spec=DEV, follow="http://node", to=folder, chunk_blocks=10, tables=TABLES)).run()
     await require_like(folder, chain, tmp_path / "whole")
 
 
