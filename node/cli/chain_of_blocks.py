@@ -6,7 +6,6 @@ import trio
 
 from node.client.urls import BROKER, shown_url
 from node.history.chain_detection import ChainUnclear, FormerChain, detect_chain, followed_variant
-from node.replicas.follow.sources import header_of
 from node.runtime.errors import FileError, NodeError
 from node.specs.builder import load_spec, spec_names
 from state.protocol.spec import ChainSpec
@@ -16,6 +15,9 @@ def spec_of_node(url: str, chain: str | None) -> ChainSpec:
     """Return the chain spec with the name or path `chain`, or by default that of the node's chain, with the node's numbers of witnesses and
     accounts. Raises NodeError.
     """
+    # Imported here, since replays don't need it.
+    from node.replicas.follow.sources import header_of
+
     given = None if chain is None else load_spec(chain)
     header = None if url.startswith(BROKER) else trio.run(header_of, url)
     if header is None:
