@@ -106,22 +106,11 @@ class FollowingExport(Export):
 
     def plan(self) -> Iterator[str]:
         """Yield lines of text that describe the planned export."""
-        begin = self._first_open
-        self.manifest.ranges = [each for each in self.manifest.ranges if each.last < begin]
+        begin = self.begin(0)
+        self._drop_ranges(begin)
         yield from self._done()
         if begin <= (self.wanted.last or begin):
             yield f"from block {begin:,} on: to do, from {self.wanted.origin}"
-
-    @property
-    def _first_open(self) -> int:
-        """The number of the first block that has to be exported, or exported again."""
-        first = self.wanted.first
-        for each in self.manifest.ranges:
-            is_former_end = each.is_end and each.last != self.wanted.last and bool(self.wanted.tables)
-            if each.is_open or is_former_end or each.last < self.end_of_range(each.last):
-                break
-            first = each.last + 1
-        return first
 
     @property
     def _is_done(self) -> bool:
@@ -178,10 +167,11 @@ class FollowingExport(Export):
         if self._is_restarted:
             self.manifest.ranges.clear()
             remove_after(self.wanted.to / SNAPSHOTS, self.wanted.disk, 0)
-        closed = [each for each in self.manifest.ranges if each.last < self._first_open]
+        begin = self.begin(0)
+        closed = [each for each in self.manifest.ranges if each.last < begin]
         if closed and (await source.id_of(closed[-1].last) or b"").hex() != closed[-1].last_id:
             raise other_blocks(self.wanted, closed[-1])
-        return self._first_open
+        return begin
 
     # -------------------------------------------------------------- changes of the chain
 
@@ -209,6 +199,7 @@ class FollowingExport(Export):
 
     def _on_edit(self, block_id: bytes, _: StateEdit) -> None:
         """End this run if the block of an edit was exported before, perhaps without the edit."""
+        self._changed.set()
         if self.wanted.first <= (number := block_number(block_id)) < self._open:
             self._fail(ChainReplaced(f"the state after block {number:,} was edited"))
 
@@ -249,7 +240,6 @@ class FollowingExport(Export):
         except NodeError as error:
             self._fail(error)
             raise
-        self._changed.set()
         if self._is_done:
             self.stop.set()
         if trio.current_time() > self._pause:

@@ -153,23 +153,23 @@ class Export:
         return end if self.wanted.last is None else min(end, self.wanted.last)
 
     def begin(self, last: int) -> int:
-        """Return the number of the first block to export. If the earlier export ended inside that block's range, drop this range from the
-        manifest.
+        """Return the number of the first block to export: the one after the ranges that won't be written again.
 
-        `last` is the last block of the source, or 0 if unknown.
+        A range is written again if it is open, or if the earlier export ended with it and this one doesn't. `last` is the last block of the
+        source, or 0 if unknown.
         """
-        ranges = self.manifest.ranges
-        if ranges and ranges[-1].is_open:
-            while ranges and ranges[-1].is_open:
-                begin = ranges.pop().first
-            return begin
-        if not ranges:
-            return self.wanted.first
-        newest = ranges[-1]
-        is_partial = newest.last < self.end_of_range(newest.last)
-        if newest.is_end and newest.last not in (last, self.wanted.last) and (is_partial or self.wanted.tables):
-            return ranges.pop().first
-        return newest.last + 1
+        begin = self.wanted.first
+        for each in self.manifest.ranges:
+            is_partial = each.last < self.end_of_range(each.last)
+            is_former_end = each.is_end and each.last not in (last, self.wanted.last)
+            if each.is_open or (is_former_end and (is_partial or self.wanted.tables)):
+                break
+            begin = each.last + 1
+        return begin
+
+    def _drop_ranges(self, begin: int) -> None:
+        """Drop the ranges from block `begin` on from the manifest."""
+        self.manifest.ranges = [each for each in self.manifest.ranges if each.last < begin]
 
     def plan(self) -> Iterator[str]:
         """Yield lines of text that describe the planned export."""
@@ -178,6 +178,7 @@ class Export:
         last = source.last
         self._require_first(last)
         begin = self.begin(last)
+        self._drop_ranges(begin)
         yield from self._done()
         end = last if self.wanted.last is None else min(last, self.wanted.last)
         if not last:
@@ -222,6 +223,7 @@ class Export:
             source.close()
             self._require_first(source.last)
             return True
+        self._drop_ranges(begin)
         started = self._start(begin) if self.needs_state else begin - 2
         if started > 0 and not source.is_pipe:
             source.close()
